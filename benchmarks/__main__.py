@@ -1,4 +1,4 @@
-"""``python -m benchmarks [NAME …]``: run the benchmark modules of this folder and print one table of ratios."""
+"""``python -m benchmarks [NAME …]``: run the benchmarks of this folder and print a table of ratios."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The built smoke book: every link and anchor resolves, nothing loads from the network, every figure has alt text."""
+"""The built smoke book: links and anchors resolve, nothing loads from the network, figures have alt text."""
 
 from __future__ import annotations
 
