@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from bindery.checks import finite_rows, row_list
 from bindery.errors import InputError
@@ -91,3 +92,16 @@ def common_rows(**arrays: Array) -> int:
         told = ", ".join(f"{name} is {array.shape}" for name, array in arrays.items())
         raise InputError(f"rows and columns must agree, but {told}")
     return longest
+
+
+def add_weighted(
+    sums: NDArray[np.float64], block: Array, weights: NDArray[np.float64], groups: NDArray[np.intp] | None
+) -> None:
+    """Add the weighted rows of a block to the sums of their groups, in the block's dtype within the block."""
+    narrow = weights.astype(block.dtype)
+    if groups is None:
+        sums[0] += narrow @ block
+        return
+    present, column = np.unique(groups, return_inverse=True)
+    picker = sparse.csr_array((narrow, (column, np.arange(len(block)))), shape=(len(present), len(block)))
+    sums[present] += picker @ block

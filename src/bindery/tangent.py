@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from bindery.checks import row_list
 from bindery.errors import InputError
-from bindery.rows import Array, blocks, unit64
+from bindery.rows import Array, add_weighted, blocks, unit64
 
 Floats = NDArray[np.float64]
 
@@ -107,10 +106,10 @@ def log_sums(
         scaled[cosine < _FAR] = 0.0
         if len(far):
             tangents, angles = _far_logs(block, far, base, antipode_tolerance(points), rows.start)
-            _add_weighted(sums, tangents, weight[far], None if group is None else group[far])
+            add_weighted(sums, tangents, weight[far], None if group is None else group[far])
             curvature += float(weight[far] @ (angles / np.tan(angles)))
-        _add_weighted(sums, block, scaled / norm, group)
-        _add_weighted(radial[:, None], cosine[:, None], scaled, group)
+        add_weighted(sums, block, scaled / norm, group)
+        add_weighted(radial[:, None], cosine[:, None], scaled, group)
     curvature += float(radial.sum())
     sums -= radial[:, None] * base
     sums -= (sums @ base)[:, None] * base
@@ -124,17 +123,6 @@ def angle_over_sine(cosine: Floats) -> Floats:
     series = 1 + gap * (1 / 3 + gap * (2 / 15 + gap * (2 / 35)))
     safe = np.where(near, 0.0, cosine)
     return np.where(near, series, np.arccos(safe) / np.sqrt((1 - safe) * (1 + safe)))
-
-
-def _add_weighted(sums: Floats, block: Array, weights: Floats, groups: NDArray[np.intp] | None) -> None:
-    """Add the weighted rows of a block to the sums of their groups, in the block's dtype within the block."""
-    narrow = weights.astype(block.dtype)
-    if groups is None:
-        sums[0] += narrow @ block
-        return
-    present, column = np.unique(groups, return_inverse=True)
-    picker = sparse.csr_array((narrow, (column, np.arange(len(block)))), shape=(len(present), len(block)))
-    sums[present] += picker @ block
 
 
 def _far_logs(
