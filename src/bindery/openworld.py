@@ -206,8 +206,8 @@ def _require_both(scores: ImageScores) -> None:
 
 
 def _harmonic_mean(seen: Floats, unseen: Floats) -> Floats:
-    total = seen + unseen
-    return np.divide(2 * seen * unseen, total, out=np.zeros_like(total), where=total > 0)
+    with np.errstate(divide="ignore"):  # either accuracy 0: 2 / inf = 0
+        return 2 / (1 / seen + 1 / unseen)
 
 
 def _hits_at_zero(scores: ImageScores) -> dict[str, Bools]:
