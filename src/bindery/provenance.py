@@ -140,8 +140,8 @@ class Provenance(BaseModel):
         if seed is None and isinstance(given.get("seed"), int):
             seed = given["seed"]
         return cls(
-            chapter=os.environ.get("BINDERY_CHAPTER") or "interactive",
-            profile=os.environ.get("BINDERY_PROFILE") or "custom",
+            chapter=os.environ.get("BINDERY_CHAPTER") or "notebook",
+            profile=os.environ.get("BINDERY_PROFILE") or "interactive",
             parameters=sha256_json(given)[:HASH_LENGTH],
             commit=commit(),
             versions=versions(),
