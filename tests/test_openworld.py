@@ -381,10 +381,10 @@ class TestErrors:
     def test_images_not_unit_or_not_finite(self) -> None:
         scorer = FactorScorer(planted_model("geodesic"), WORLDS["open"])
         images = unit_images(4)
-        with pytest.raises(InputError, match=r"rows 2 are not \(row 2 has length 3\)"):
+        with pytest.raises(InputError, match=r"row 2 of 4 has norm 3"):
             score_images(images * [[1], [1], [3], [1]], scorer, labels_in(WORLDS["open"], 4))
         images[1, 3] = np.nan
-        with pytest.raises(InputError, match="rows 1 hold NaN"):
+        with pytest.raises(InputError, match="1 hold NaN"):
             score_images(images, scorer, labels_in(WORLDS["open"], 4))
 
     def test_lengths(self) -> None:

@@ -17,12 +17,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bindery.checks import finite_rows, row_list
+from bindery.checks import finite_rows, same_length
 from bindery.errors import InputError
+from bindery.rows import unit_rows
 from bindery.worlds import Candidates, Floats, ImageScores, Ints, Pair
 
 _CHUNK = 1024  # images whose dot products are held at once
-_UNIT_TOLERANCE = 1e-3
 
 
 class PairScorer(Protocol):
@@ -178,9 +178,8 @@ def score_images(images: ArrayLike, scorer: PairScorer, pairs: Sequence[Pair]) -
         Rows that are not finite or not of unit length (told), lengths that differ, or a true pair that is
         no allowed candidate.
     """
-    rows = _unit_rows(images)
-    if len(rows) != len(pairs):
-        raise InputError(f"lengths must agree, but images has {len(rows)}, pairs has {len(pairs)}")
+    rows, _, _ = unit_rows(images, "images")
+    same_length(images=rows, pairs=pairs)
     candidates = scorer.candidates
     true = candidates.index(pairs)
     seen, unseen = candidates.columns()
@@ -226,18 +225,6 @@ def _best(scores: NDArray[np.floating], seen: Ints, blocked: Ints, noise: float 
 
 def _slices(n: int, size: int) -> list[slice]:
     return [slice(start, start + size) for start in range(0, n, size)]
-
-
-def _unit_rows(images: ArrayLike) -> NDArray[np.floating]:
-    rows = finite_rows(images, "images")
-    length = np.sqrt(np.einsum("nd,nd->n", rows, rows, dtype=np.float64))
-    bad = np.flatnonzero(np.abs(length - 1) > _UNIT_TOLERANCE)
-    if len(bad):
-        raise InputError(
-            f"images must be unit rows; rows {row_list(bad)} are not (row {bad[0]} has length "
-            f"{length[bad[0]]:.4g}); divide each row by its norm first"
-        )
-    return rows
 
 
 def _factors(model: Any, candidates: Candidates) -> tuple[Floats, Floats, Floats]:
