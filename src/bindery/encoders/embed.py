@@ -41,28 +41,46 @@ def embed(
         No images, an image of a wrong kind (its number told), or a non-finite embedding.
     """
     images = getattr(images, "images", images)
+    bar = tqdm(total=len(images), desc=encoder.name, unit="image", disable=not progress, leave=False)
+    with bar:
+        blocks = []
+        for block in stream(encoder, images, batch_size):
+            blocks.append(block)
+            bar.update(len(block))
+    return np.concatenate(blocks)
+
+
+def stream(
+    encoder: Encoder, images: Sequence[ImageLike], batch_size: int, rows: Sequence[int] | None = None
+) -> Iterator[NDArray[np.float32]]:
+    """The rows of `embed` (those listed, or all), a (B, D) block a batch, as they are ready."""
     if batch_size < 1:
         raise InputError(f"batch_size must be at least 1, not {batch_size}")
-    if len(images) == 0:
+    rows = range(len(images)) if rows is None else rows
+    if len(rows) == 0:
         raise InputError("no images to embed")
+    batches = [rows[start : start + batch_size] for start in range(0, len(rows), batch_size)]
     device = compute_device()
     home = next((p.device for p in encoder.module.parameters()), torch.device("cpu"))
-    rows = np.empty((len(images), encoder.dim), np.float32)
-    bar = tqdm(total=len(images), desc=encoder.name, unit="image", disable=not progress, leave=False)
     encoder.module.to(device)
     try:
-        # no_grad, not inference_mode: tensors of the module stay usable for derivatives afterwards.
-        with bar, torch.no_grad(), torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
-            for start, batch in _prepared(encoder, images, batch_size):
-                rows[start : start + len(batch)] = encoder.module(batch.to(device)).float().cpu().numpy()
-                bar.update(len(batch))
+        for numbers, batch in _prepared(encoder, images, batches):
+            yield _forward(encoder, batch.to(device), numbers)
     finally:
         encoder.module.to(home)
+
+
+def _forward(encoder: Encoder, batch: torch.Tensor, numbers: Sequence[int]) -> NDArray[np.float32]:
+    # no_grad, not inference_mode: the module's tensors stay usable for derivatives afterwards.
+    with torch.no_grad(), torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+        rows = encoder.module(batch).float().cpu().numpy()
+    if rows.shape != (len(batch), encoder.dim):
+        raise InputError(
+            f"{encoder.name} gave {rows.shape} for {len(batch)} images, not ({len(batch)}, {encoder.dim})"
+        )
     bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
     if len(bad):
-        raise InputError(
-            f"{encoder.name} gives NaN or infinity for image {bad[0]} ({len(bad)} images in all)"
-        )
+        raise InputError(f"{encoder.name} gives NaN or infinity for image {numbers[bad[0]]}")
     return rows
 
 
@@ -72,27 +90,26 @@ def compute_device() -> torch.device:
 
 
 def _prepared(
-    encoder: Encoder, images: Sequence[ImageLike], batch_size: int
-) -> Iterator[tuple[int, torch.Tensor]]:
-    """Preprocessed batches with the number of their first image, one ahead of the consumer."""
+    encoder: Encoder, images: Sequence[ImageLike], batches: list[Sequence[int]]
+) -> Iterator[tuple[Sequence[int], torch.Tensor]]:
+    """Each batch's image numbers and preprocessed tensor, one batch ahead of the consumer."""
 
-    def prepare(start: int) -> torch.Tensor:
-        stop = min(start + batch_size, len(images))
-        batch = torch.cat([_one(encoder, images, row) for row in range(start, stop)])
+    def prepare(numbers: Sequence[int]) -> torch.Tensor:
+        batch = torch.cat([_one(encoder, images, number) for number in numbers])
         encoder.check_input(batch)
         return batch
 
     with ThreadPoolExecutor(max_workers=1) as pool:
-        ahead = pool.submit(prepare, 0)
-        for start in range(0, len(images), batch_size):
+        ahead = pool.submit(prepare, batches[0])
+        for index, numbers in enumerate(batches):
             batch = ahead.result()
-            if start + batch_size < len(images):
-                ahead = pool.submit(prepare, start + batch_size)
-            yield start, batch
+            if index + 1 < len(batches):
+                ahead = pool.submit(prepare, batches[index + 1])
+            yield numbers, batch
 
 
-def _one(encoder: Encoder, images: Sequence[ImageLike], row: int) -> torch.Tensor:
+def _one(encoder: Encoder, images: Sequence[ImageLike], number: int) -> torch.Tensor:
     try:
-        return encoder.preprocess([images[row]])
+        return encoder.preprocess([images[number]])
     except (BinderyError, OSError) as error:  # OSError: PIL's word for a truncated file
-        raise InputError(f"image {row}: {error}") from error
+        raise InputError(f"image {number}: {error}") from error
