@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import matplotlib
+import numpy as np
+import pytest
+
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+
+from bindery import figures
+from bindery.errors import DataError, InputError
+from bindery.figures import FAMILIES, MIME, color_of, finish, marker_of, read_stamp, render
+from bindery.provenance import Provenance
+
+ALT = "Scatter of ten points that rise from left to right."
+CAPTION = "Ten points, $r = 1$."
+
+
+@pytest.fixture(autouse=True)
+def stamped(monkeypatch):
+    for name, value in {
+        "CHAPTER": "02_the_sphere", "PROFILE": "laptop", "COMMIT": "abc", "PARAMETERS": '{"seed": 4}',
+    }.items():  # fmt: skip
+        monkeypatch.setenv(f"BINDERY_{name}", value)
+    figures.style()
+    yield
+    plt.close("all")
+
+
+def draw():
+    fig, axes = plt.subplots()
+    axes.scatter(np.arange(10), np.arange(10), label="points")
+    axes.set(xlabel="$x$", ylabel="y")
+    axes.legend()
+    return fig
+
+
+@pytest.mark.parametrize("form", ["png", "svg"])
+def test_stamp_round_trip(tmp_path, monkeypatch, form):
+    monkeypatch.setenv("BINDERY_FIGURES", str(tmp_path / "figures"))
+    finish(draw(), "rising", ALT, CAPTION)
+    told = read_stamp(tmp_path / "figures" / f"rising.{form}")
+    assert told == Provenance.current()
+    assert (told.chapter, told.commit, told.seed) == ("02_the_sphere", "abc", 4)
+    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == ["rising.png", "rising.svg"]
+
+
+def test_same_inputs_same_bytes_and_another_stamp_other_bytes(monkeypatch):
+    first, second = render(draw(), "rising", ALT, CAPTION), render(draw(), "rising", ALT, CAPTION)
+    assert first.png == second.png and first.svg == second.svg
+    monkeypatch.setenv("BINDERY_PROFILE", "smoke")
+    other = render(draw(), "rising", ALT, CAPTION)
+    assert other.png != first.png and other.svg != first.svg
+
+
+def test_no_clock_and_no_path_in_the_files(tmp_path):
+    rendered = render(draw(), "rising", ALT, CAPTION)
+    for content in (rendered.png, rendered.svg):
+        assert (
+            b"<dc:date>" not in content and b"/home" not in content and str(tmp_path).encode() not in content
+        )
+    assert ALT.encode() in rendered.svg and ALT.encode() in rendered.png
+
+
+@pytest.mark.parametrize(
+    "name, alt, caption, field",
+    [
+        ("rising", "", CAPTION, "alt"),
+        ("rising", "too short", CAPTION, "alt"),
+        ("rising", " " * 40, CAPTION, "alt"),
+        ("rising", ALT, f" {ALT.upper()}", "alt repeats"),
+        ("rising", ALT, "  ", "caption"),
+        ("Rising points", ALT, CAPTION, "name"),
+        ("fig/rising", ALT, CAPTION, "name"),
+        ("", ALT, CAPTION, "name"),
+    ],
+)
+def test_words_are_required(name, alt, caption, field):
+    with pytest.raises(InputError, match=field):
+        finish(draw(), name, alt, caption)
+
+
+def test_bundle_is_what_jupyter_and_the_book_read():
+    data, metadata = render(draw(), "rising", ALT, CAPTION).bundle()
+    assert data[MIME] == {"name": "rising", "alt": ALT, "caption": CAPTION}
+    assert metadata["image/png"]["alt"] == ALT
+    assert 700 <= metadata["image/png"]["width"] <= 760
+
+
+def test_footer_is_drawn_and_taken_off_again():
+    fig = draw()
+    plain = render(fig, "rising", ALT, CAPTION)
+    assert render(fig, "rising", ALT, CAPTION, footer=True).png != plain.png
+    assert render(fig, "rising", ALT, CAPTION).png == plain.png
+
+
+def test_unwritable_folder_is_one_clear_line(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("BINDERY_FIGURES", str(tmp_path / "file" / "figures"))
+    with pytest.raises(DataError, match="cannot save figure rising"):
+        finish(draw(), "rising", ALT, CAPTION)
+
+
+@pytest.mark.parametrize("name", ["plain.png", "plain.svg", "text.png", "text.svg", "absent.png"])
+def test_a_file_without_stamp_is_told(tmp_path, name):
+    path = tmp_path / name
+    if name.startswith("plain"):
+        draw().savefig(path)
+    elif name.startswith("text"):
+        path.write_text("no picture")
+    with pytest.raises(DataError, match=name):
+        read_stamp(path)
+
+
+def test_colours_are_distinct_and_read_on_white():
+    looks = list(FAMILIES.values())
+    assert len(set(looks)) == len(looks) and len({marker for _, marker in looks}) == len(looks)
+    for group in (FAMILIES, figures.ARMS):
+        assert len({color for color, _ in group.values()}) == len(group)
+    for color in {
+        color for group in (FAMILIES, figures.ARMS, figures.VERDICTS) for color, _ in group.values()
+    }:
+        red, green, blue = matplotlib.colors.to_rgb(color)
+        assert 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.75, f"{color} is too pale on white"
+
+
+def simulate(color, matrix):
+    """Viénot et al. (1999) dichromat simulation on linear RGB."""
+    rgb = np.array(matplotlib.colors.to_rgb(color))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(np.array(matrix) @ linear, 0, 1)
+    return np.where(seen <= 0.0031308, 12.92 * seen, 1.055 * seen ** (1 / 2.4) - 0.055)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [[0.11238, 0.88762, 0], [0.11238, 0.88762, 0], [0.00401, -0.00401, 1]],
+        [[0.29275, 0.70725, 0], [0.29275, 0.70725, 0], [-0.02234, 0.02234, 1]],
+    ],
+    ids=["protanope", "deuteranope"],
+)
+def test_colours_shown_together_stay_apart_for_dichromats(matrix):
+    groups = (FAMILIES, figures.ARMS, figures.VERDICTS)
+    for colors in (figures.CYCLE, *([color for color, _ in group.values()] for group in groups)):
+        seen = [simulate(color, matrix) for color in colors]
+        distances = [np.linalg.norm(a - b) for i, a in enumerate(seen) for b in seen[:i]]
+        assert min(distances) > 0.1
+
+
+def test_names_are_found_however_written():
+    assert color_of("Variance_Decorrelation") == color_of("variance-decorrelation") == color_of("VICReg")
+    assert color_of("gde  least-squares") == color_of("GDE least squares")
+    assert marker_of("supervised") == FAMILIES["supervised"][1]
+    assert color_of("my encoder", default="#123456") == "#123456"
+    with pytest.raises(InputError, match="did you mean 'contrastive'"):
+        color_of("contrastiv")
+
+
+def test_the_import_is_light():
+    heavy = ("torch", "matplotlib", "pandas", "docutils")
+    code = f"import sys, bindery.figures; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
