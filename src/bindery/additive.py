@@ -26,7 +26,7 @@ def by_means(tangents: Floats, mass: Floats, factors: Factors) -> tuple[Floats, 
         total = np.zeros((len(names), tangents.shape[1]))
         np.add.at(total, factors.combinations[:, i], mass[:, None] * tangents)
         directions[factor] = total / np.bincount(factors.combinations[:, i], mass)[:, None]
-    if len(parts := factors.components()) > 1:
+    if len(factors.classes) > 1 and len(parts := factors.components()) > 1:
         warnings.warn(
             f"values fall into {len(parts)} parts that no combination links ({_told(parts)}); composites "
             "across parts mix the offsets of both",

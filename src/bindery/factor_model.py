@@ -152,7 +152,7 @@ class Decomposition(ABC, BaseEstimator):
             raise InputError(f"unknown factor {unknown[0]!r}; this model has {', '.join(self.classes_)}")
         terms = []
         for factor in given:
-            codes = look_up(factor, list(given[factor]), self.classes_[factor])
+            codes = look_up(factor, given[factor], self.classes_[factor])
             terms.append((scale or {}).get(factor, 1.0) * self.directions_[factor][codes])
         same_length(**dict(zip(given, terms, strict=True)))
         return self.intercept_ + sum(terms)
@@ -200,6 +200,7 @@ class Decomposition(ABC, BaseEstimator):
             if (value := self.get_params()[name]) not in allowed:
                 raise InputError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
 
+    @abstractmethod
     def _centre(
         self, points: Array, shares: Floats, groups: NDArray[np.intp], n: int
     ) -> tuple[Floats, Floats]:
