@@ -32,9 +32,7 @@ def style() -> None:
     import matplotlib
     from cycler import cycler
 
-    matplotlib.rcParams.update(
-        matplotlib.rcParamsDefault | {"backend": matplotlib.get_backend(auto_select=False)}
-    )
+    matplotlib.rcdefaults()  # all but the backend
     matplotlib.rcParams.update(
         {
             "figure.figsize": (7.0, 4.2),
