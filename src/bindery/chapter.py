@@ -46,6 +46,12 @@ class Chapter:
 
         return ledger.record(claim_id, value, **details)
 
+    def measure(self, name: str, value: Any, **details: Any) -> Any:
+        """Store a named number that is no claim; see :func:`bindery.ledger.measure`."""
+        from bindery import ledger
+
+        return ledger.measure(name, value, **details)
+
     def figure(self, fig: Any, *, name: str, alt: str, caption: str) -> Any:
         """Show a captioned figure with alt text and provenance; see :func:`bindery.figures.finish`."""
         from bindery import figures
@@ -137,9 +143,10 @@ def _set_scene(chapter: Chapter) -> None:
     for category in _QUIET:
         warnings.simplefilter("ignore", category)
     _set_threads()
-    from bindery import figures
+    from bindery import figures, ledger
 
     figures.style()
+    ledger.begin()
 
 
 def _set_threads() -> None:

@@ -66,11 +66,11 @@ def build(
     only: Annotated[
         list[str] | None, typer.Option(help="Only this chapter and what it needs. Repeatable.")
     ] = None,
-    force: Annotated[bool, typer.Option(help="Execute even what did not change.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Execute even what did not change.")] = False,
     rehearse: Annotated[
-        bool, typer.Option(help="Random weights, a few images, true layouts; keeps nothing.")
+        bool, typer.Option("--rehearse", help="Random weights, true layouts; keeps nothing.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option(help="Say what would run and why, and stop.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run and why, and stop.")] = False,
     solutions: Annotated[
         bool, typer.Option("--solutions/--no-solutions", help="Show solutions in the book.")
     ] = True,
@@ -140,7 +140,8 @@ def list_chapters(
             table.add_row(
                 f"  {p.name}", escape(str(p.type)), escape(repr(p.default)), f"[dim]{escape(p.help)}[/]"
             )
-        console.print(table)
+        if chapter.parameters:
+            console.print(table)
 
 
 @results.command("import")

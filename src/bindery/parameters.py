@@ -38,7 +38,7 @@ class Type:
         return f"list of {self.item}" if self.item else self.name
 
     def check(self, value: Any) -> Any:
-        """``value`` in this type (an int becomes a float where one is declared); raises TypeError otherwise."""
+        """``value`` in this type (an int is taken for a declared float); raises TypeError otherwise."""
         if self.choices:
             for choice in self.choices:
                 if value == choice and type(value) is type(choice):

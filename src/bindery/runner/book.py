@@ -25,6 +25,7 @@ _ROOT_FILES = ("*.md", "*.yml", "*.toml", "*.lock", "*.cff")
 _FOLDERS = ("book", "notebooks", "results")
 _RENDERER = "import bindery.figures\n"
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_EXCEPTION = re.compile(r"[\w.]*(Error|Exception)\b.*: .")
 _COMMAND = "from jupyter_book.cli.main import main; main()"
 
 
@@ -63,7 +64,16 @@ def build_book(
     staging = project.cache / "book" / profile
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir(parents=True)
-    command = [sys.executable, "-c", _COMMAND, "build", str(project.root), "--path-output", str(staging), "--all"]
+    command = [
+        sys.executable,
+        "-c",
+        _COMMAND,
+        "build",
+        str(project.root),
+        "--path-output",
+        str(staging),
+        "--all",
+    ]
     if strict:
         command += ["-W", "-n", "--keep-going"]
     code = _run(command, staging / "log", project.root, environment)
@@ -71,7 +81,7 @@ def build_book(
     made = staging / "_build" / "html"
     if not (made / "index.html").is_file():
         raise BinderyError(
-            f"Jupyter Book made no pages: {_last(log)} (log: {_relative(staging / 'log', project)})"
+            f"Jupyter Book made no pages: {_cause(log)} (log: {_relative(staging / 'log', project)})"
         )
     stamp.unlink(missing_ok=True)
     _swap(made, html)
@@ -79,7 +89,7 @@ def build_book(
         write_atomic(stamp, json.dumps({"key": key}).encode())
     problems = tuple(line for line in log if "WARNING" in line or "ERROR" in line) if strict and code else ()
     if code and strict and not problems:
-        problems = (_last(log),)
+        problems = (_cause(log),)
     return Book(html / "index.html", built=True, problems=problems)
 
 
@@ -114,8 +124,11 @@ def _stamped(stamp: Path) -> str | None:
         return None
 
 
-def _last(log: list[str]) -> str:
-    return next((line.strip() for line in reversed(log) if line.strip()), "no output")
+def _cause(log: list[str]) -> str:
+    """The line that tells most: a Python exception, else the last line that is not decoration."""
+    exceptions = [line for line in log if _EXCEPTION.match(line)]
+    told = [line.strip() for line in log if line.strip(" =-")]
+    return next(iter(exceptions), told[-1] if told else "no output")
 
 
 def _relative(path: Path, project: Project) -> str:

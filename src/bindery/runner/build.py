@@ -43,14 +43,15 @@ class Options:
     book: bool = True
 
     @property
-    def environment(self) -> dict[str, str]:
-        """What chapters and the book's extensions are told about the switches."""
-        told = {"BINDERY_PROFILE": self.profile}
-        if not self.solutions:
-            told["BINDERY_NO_SOLUTIONS"] = "1"
-        if self.rehearse:
-            told["BINDERY_REHEARSE"] = "1"
-        return told
+    def for_chapters(self) -> dict[str, str]:
+        """What chapters are told about the switches; part of their keys."""
+        rehearsal = {"BINDERY_PROFILE": f"{self.profile}-rehearsal", "BINDERY_REHEARSE": "1"}
+        return rehearsal if self.rehearse else {"BINDERY_PROFILE": self.profile}
+
+    @property
+    def for_book(self) -> dict[str, str]:
+        """What the book's extensions are told; part of the book's key, so that no chapter runs for it."""
+        return self.for_chapters | ({} if self.solutions else {"BINDERY_NO_SOLUTIONS": "1"})
 
 
 def make_plan(project: Project, options: Options, results: Path | None = None) -> Plan:
@@ -65,7 +66,7 @@ def make_plan(project: Project, options: Options, results: Path | None = None) -
         project,
         chapters,
         parameters,
-        options.environment,
+        options.for_chapters,
         outputs,
         hashes,
         library,
@@ -114,9 +115,9 @@ def _execute_and_publish(
     if options.book:
         with _step(console, "book"):
             strict = all(outcome.current for outcome in outcomes.values())
-            key = book_key(project, plan.hashes, plan.library, options.environment)
+            key = book_key(project, plan.hashes, plan.library, options.for_book)
             with console.status("Jupyter Book"):
-                book = build_book(project, options.profile, key, options.environment, strict=strict)
+                book = build_book(project, options.profile, key, options.for_book, strict=strict)
             for problem in book.problems:
                 errors.print(
                     escape(problem.replace(f"{project.root}{os.sep}", "")), soft_wrap=True, highlight=False
@@ -127,7 +128,7 @@ def _execute_and_publish(
 
 def _execute(plan: Plan, options: Options, console: Console, errors: Console) -> dict[str, Outcome]:
     jobs = options.jobs or _cores()
-    schedule = Schedule(plan, options.profile, options.environment, console)
+    schedule = Schedule(plan, options.profile, options.for_chapters, console)
     try:
         outcomes = schedule.run(jobs)
     finally:

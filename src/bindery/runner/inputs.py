@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -20,6 +21,9 @@ from bindery.runner.project import Project, write_atomic
 _SETTLED_SECONDS = 2.0
 # Of a folder with more files than this, names, sizes and times are hashed instead of content.
 _CONTENT_LIMIT = 5000
+
+# A chapter that records, or imports the ledger, shows what the claims say.
+_RECORDS = re.compile(r"\.record\(|\bledger\b")
 
 Inputs = dict[str, str]
 
@@ -86,6 +90,8 @@ def chapter_inputs(
     }
     if (lock := project.root / "requirements.lock").is_file():
         inputs["the lock"] = hashes.file(lock)
+    if (claims := project.root / "book" / "claims.yml").is_file() and _RECORDS.search(chapter.text):
+        inputs["the claims"] = hashes.file(claims)
     for name, path in library.files(chapter.text).items():
         inputs[f"library {name}"] = hashes.file(path)
     for key in chapter.header.needs.data:

@@ -29,7 +29,7 @@ class Project:
 
     @property
     def pages(self) -> Path:
-        """Executed notebooks of the profile built last, ``records/`` and ``figures/``: what the book shows."""
+        """Executed notebooks, ``records/`` and ``figures/`` of the profile built last: the book shows them."""
         return self.root / "book" / "chapters"
 
     @property

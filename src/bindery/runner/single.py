@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,9 +108,12 @@ def _write(made: Path, target: Path, *, html: bool) -> Written:
 
 
 def _html(notebook: Path) -> str:
+    """One self-contained page; only the formulas are typeset by a script from the network."""
     from nbconvert import HTMLExporter
 
-    body, _ = HTMLExporter(require_js_url="", jquery_url="").from_filename(str(notebook))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # glued values are outputs without a picture, on purpose
+        body, _ = HTMLExporter(require_js_url="", jquery_url="").from_filename(str(notebook))
     return str(body)
 
 

@@ -67,6 +67,9 @@ def tidy(notebook: Any, metadata: Mapping[str, Any]) -> None:
     """Drop clocks, random ids and standard error, so that equal results are equal bytes."""
     notebook.metadata.pop("papermill", None)
     notebook.metadata["bindery"] = dict(metadata)
+    notebook.metadata.setdefault(
+        "kernelspec", {"name": "python3", "display_name": "Python 3", "language": "python"}
+    )
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"
         cell.metadata.pop("papermill", None)
@@ -86,7 +89,8 @@ def _execute(job: Mapping[str, Any]) -> Any:
         Path(job["work"], PROGRESS).write_text(f"{min(started, total)}/{total}")
 
     return papermill.execute_notebook(
-        notebook, EXECUTED, parameters=job["parameters"], kernel_name="python3", cwd=job["root"],
+        notebook, EXECUTED, parameters=job["parameters"], kernel_name="python3",
+        language="python", cwd=job["root"],
         progress_bar=False, start_timeout=300, kernel_manager_class=QuietKernelManager, on_cell_start=tell,
     )  # fmt: skip
 
