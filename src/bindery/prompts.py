@@ -16,7 +16,7 @@ from bindery.errors import InputError
 
 
 def pair_prompt(attribute: str, object_: str) -> str:
-    """Prompt of an attribute–object pair (MIT-States, UT-Zappos): lower case, dots as spaces, underscores kept.
+    """Prompt of a pair (MIT-States, UT-Zappos): lower case, dots as spaces, underscores kept.
 
     >>> pair_prompt("Faux.Fur", "Shoes.Flats")
     'an image of a faux fur shoes flats'
@@ -46,7 +46,7 @@ class GroupPrompts:
         return list(self.classes.values())
 
     def group_prompts(self) -> list[tuple[str, str, str]]:
-        """(spurious value, class, prompt) for each spurious prompt joined with each class prompt by a space."""
+        """(spurious value, class, prompt): each spurious prompt joined with each class prompt."""
         return [
             (value, label, f"{background} {foreground}")
             for value, backgrounds in self.spurious.items()
@@ -74,7 +74,7 @@ WATERBIRDS = GroupPrompts(
             "This is a picture of a port.",
         ),
     },
-    note="'moutain' is the released code's spelling and decides the embedding; the paper's list reads 'mountain'.",
+    note="'moutain' is the released code's spelling, kept because it decides the embedding; a typo.",
 )
 
 CELEBA = GroupPrompts(
