@@ -164,6 +164,14 @@ def test_float32_keeps_small_angles_that_arccos_loses() -> None:
     assert abs(naive - angle) > 1e-2 * angle
 
 
+def test_norms_that_are_a_little_off_do_not_count_as_angle() -> None:
+    base, direction = frame(0, 64)
+    point = exp(1e-6 * direction, base)
+    assert distance(base, 1.00005 * base) < 1e-15
+    assert distance(point, 1.00005 * base) == pytest.approx(1e-6, rel=1e-8)
+    assert np.linalg.norm(log(1.00005 * point, base)) == pytest.approx(1e-6, rel=1e-8)
+
+
 def test_blocks_do_not_change_the_result() -> None:
     points = cloud(5, 2000, 300, 1.0)  # more than one block of 1 MiB
     np.testing.assert_allclose(log(points, points[3])[1500:], log(points[1500:], points[3]), atol=1e-15)
@@ -173,7 +181,7 @@ def test_blocks_do_not_change_the_result() -> None:
 
 def test_angle_over_sine_is_smooth_across_its_series() -> None:
     theta = np.array([1e-8, 1e-3, 0.01413, 0.01415, 0.5, 2.0])
-    np.testing.assert_allclose(angle_over_sine(np.cos(theta)), theta / np.sin(theta), rtol=1e-12)
+    np.testing.assert_allclose(angle_over_sine(np.cos(theta)), theta / np.sin(theta), rtol=2e-14)
 
 
 class TestMean:
@@ -230,6 +238,12 @@ class TestMean:
         np.testing.assert_allclose(frechet_mean(points[order], 7 * weights[order]).point, point, atol=1e-9)
         padded = frechet_mean(np.vstack([points, -points[:1]]), np.append(weights, 0.0))
         np.testing.assert_allclose(padded.point, point, atol=1e-9)
+        assert padded.max_angle == pytest.approx(distance(points, point).max(), abs=1e-8)
+
+    def test_weightless_rows_do_not_count_in_a_tight_cloud(self) -> None:
+        base, direction = frame(0, 5)
+        points = np.stack([base, exp(1e-5 * direction, base), exp(2 * direction, base)])
+        assert frechet_mean(points, [1, 1, 0]).max_angle == pytest.approx(5e-6, rel=1e-6)
 
     @few
     @given(seeds, st.integers(2, 12))

@@ -41,9 +41,7 @@ def log_rows(points: Floats, base: Floats, antipode: float, first_row: int = 0) 
             f"points must not lie opposite their base; row {row_list(opposite + first_row)} is the antipode, "
             "where Log has no single direction"
         )
-    near = chord <= cochord
-    tangents = np.where(near[:, None], difference, total)
-    tangents -= np.einsum("ij,ij->i", tangents, np.broadcast_to(base, tangents.shape))[:, None] * base
+    tangents = difference - (difference * base).sum(axis=1)[:, None] * base
     angles = 2 * np.arctan2(chord, cochord)
     length = np.linalg.norm(tangents, axis=1)
     return tangents * np.divide(angles, length, out=np.ones_like(length), where=length > 0)[:, None], angles
