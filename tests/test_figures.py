@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import matplotlib
+import nbformat
 import numpy as np
 import pytest
 
@@ -165,3 +166,39 @@ def test_the_import_is_light():
     code = f"import sys, bindery.figures; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_book_shows_a_numbered_captioned_figure_with_alt_text(tmp_path):
+    from bs4 import BeautifulSoup
+
+    data, metadata = render(draw(), "rising", ALT, "Ten points, $r = 1$; see {ref}`start`.").bundle()
+    cell = nbformat.v4.new_code_cell("draw()", execution_count=1)
+    cell.outputs = [
+        nbformat.v4.new_output("stream", text="one\n"),
+        nbformat.v4.new_output("stream", text="two\n"),
+        nbformat.v4.new_output("display_data", data=data, metadata=metadata),
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Page"), cell])
+    notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
+    source = tmp_path / "source"
+    source.mkdir()
+    nbformat.write(notebook, source / "page.ipynb")
+    (source / "conf.py").write_text(
+        "extensions = ['myst_nb']\nnb_execution_mode = 'off'\nnb_merge_streams = True\nnumfig = True\n"
+        "myst_enable_extensions = ['dollarmath']\nsuppress_warnings = ['mystnb.unknown_mime_type']\n"
+    )
+    (source / "index.md").write_text(
+        "(start)=\n# Start\n\nIn {numref}`fig-rising`.\n\n```{toctree}\npage\n```\n"
+    )
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-n", str(source), str(tmp_path / "html")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    page = BeautifulSoup((tmp_path / "html" / "page.html").read_text(), "html.parser")
+    (figure,) = page.select("figure#fig-rising")
+    assert figure.img["alt"] == ALT and (tmp_path / "html" / figure.img["src"]).is_file()
+    assert figure.figcaption.select_one(".math") and figure.figcaption.find("a", string="Start")
+    assert "Fig. 1" in figure.figcaption.text
+    index = BeautifulSoup((tmp_path / "html" / "index.html").read_text(), "html.parser")
+    assert index.find("a", href="page.html#fig-rising").text == "Fig. 1"
+    shown = (tmp_path / "html" / figure.img["src"]).read_bytes()
+    assert shown == render(draw(), "rising", ALT, CAPTION).png, "the stamped file itself is in the book"

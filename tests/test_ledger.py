@@ -8,6 +8,7 @@ import pytest
 
 from bindery import ledger
 from bindery.errors import DataError, InputError
+from bindery.ledger import markdown
 from bindery.ledger.claims import Claim, load_claims
 from bindery.ledger.records import Record, read_file
 from bindery.ledger.verdict import told, verdict
@@ -446,3 +447,53 @@ def test_cells_side_by_side():
     table = ledger.compare_cells(ledger.load_records(ledger.records_folder())).set_index("ours")
     assert table.loc[13.5, "class"] == "replication" and table.loc[20.0, "class"] == "analogue"
     assert table.loc[13.5, "difference"] == pytest.approx(-0.4)
+
+
+# ---------------------------------------------------------------- words for the page
+
+
+def test_tally_uses_singular_and_plural_and_leaves_out_nothing():
+    verdicts = ["supports", "reproduced", "differs", "mixed", "not run", "not run"]
+    assert markdown.tally(verdicts) == "2 hold, 1 does not, 1 remains open, 2 were not run"
+    for verdict_ in ledger.VERDICTS:
+        assert markdown.tally([verdict_]).startswith("1 "), f"{verdict_} belongs to no group"
+
+
+def test_the_page_says_what_failed_and_that_a_trial_is_one(monkeypatch):
+    monkeypatch.setenv("BINDERY_PROFILE", "smoke")
+    ledger.record(CLAIM, -3.0, ci=(-5, -1), **LITE)
+    claims = ledger.claim_verdicts(ledger.load_records(ledger.records_folder()))
+    assert markdown.TRIAL_NOTE in markdown.summary(claims)
+    sentences = markdown.group_sentences(claims)
+    assert "Not borne out here: “Decomposing image embeddings" in sentences
+    assert len(sentences.splitlines()) == claims["group"].nunique()
+
+
+def test_contributed_text_is_no_markup():
+    ledger.record(CLAIM, 3.0, ci=(1, 5), variant="<script>|[x](y)", **LITE)
+    board = ledger.scoreboard(ledger.load_records(ledger.records_folder()))
+    page = markdown.claims_table(board[board["claim"] == CLAIM])
+    assert "<script" not in page.replace("\\<script", "") and r"\|\[x\]" in page
+    assert len({line.replace(r"\|", "").count("|") for line in page.splitlines()}) == 1
+
+
+def test_only_pages_of_the_book_are_linked(checkout):
+    (checkout / "notebooks" / "05_in_the_book.py").write_text("")
+    (checkout / "notebooks" / "06_not_yet.py").write_text("")
+    (checkout / "_toc.yml").write_text(
+        "- file: book/chapters/05_in_the_book\n- file: book/chapters/07_no_source\n"
+    )
+    assert markdown.chapter_link("05_in_the_book") == "[05 in the book](05_in_the_book.ipynb)"
+    assert markdown.chapter_link("06_not_yet") == "06 not yet"
+    assert markdown.chapter_link("07_no_source") == "07 no source"
+
+
+def test_what_was_not_run_is_told_by_command():
+    page = markdown.not_run_table(ledger.scoreboard([]))
+    commands = {
+        f"bindery build --profile paper --only {claim.chapter[:2]}" for claim in load_claims().values()
+    }
+    assert commands == set(re.findall(r"`([^`]+)`", page))
+    assert page.count("No stand-in:") == sum(
+        claim.no_analogue is not None for claim in load_claims().values()
+    )

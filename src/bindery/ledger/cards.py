@@ -11,12 +11,17 @@ from bindery.ledger.verdict import class_of, told, verdict, why
 
 def number(value: float, digits: int = 3) -> str:
     """A number to ``digits`` significant digits, thousands in full: ``0.692``, ``12.5``, ``1263``."""
-    return f"{value:.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
+    text = f"{value:.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
+    return text.replace("-", "−")
 
 
 def with_interval(value: float, ci: Interval | None) -> str:
     """``0.69 [0.41, 0.85]``, or the number alone."""
-    return number(value) if ci is None else f"{number(value)} [{number(ci[0])}, {number(ci[1])}]"
+    return (
+        number(value)
+        if ci is None
+        else f"{number(value)} [{number(ci[0])},\N{NO-BREAK SPACE}{number(ci[1])}]"
+    )
 
 
 def card(record: Record) -> str:
@@ -37,8 +42,7 @@ def card(record: Record) -> str:
         ),
     ]
     body = "".join(f"<tr><th>{escape(head)}</th><td>{escape(text)}</td></tr>" for head, text in rows)
-    kind = found.replace(" ", "-")
-    return f'<table class="bindery-claim bindery-{kind}" id="{escape(_anchor(record))}">{body}</table>'
+    return f'<table class="bindery-claim" id="{escape(_anchor(record))}">{body}</table>'
 
 
 def _anchor(record: Record) -> str:

@@ -25,6 +25,11 @@ CHAPTER_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
 Number = StrictInt | StrictFloat
 
 
+def is_trial(profile: str) -> bool:
+    """Whether a profile only shows that the code runs: smoke, or a rehearsal."""
+    return profile == "smoke" or "rehears" in profile
+
+
 class Measured(Strict):
     """What a record and a measurement share: the number, and what it was measured on."""
 
@@ -55,8 +60,8 @@ class Measured(Strict):
 
     @property
     def trial(self) -> bool:
-        """Whether the run only shows that the code runs: profile smoke, or a rehearsal."""
-        return self.profile == "smoke" or "rehears" in self.profile
+        """Whether the run only shows that the code runs."""
+        return is_trial(self.profile)
 
 
 class Record(Measured):
