@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 import torch
@@ -16,6 +17,16 @@ CUT = (
     "the output cannot be differentiated back to the image: something inside runs under no_grad, "
     "inference_mode or detach, or the output does not depend on its input; remove that"
 )
+
+
+@contextmanager
+def _reasoned(mode: str) -> Iterator[None]:
+    """What torch says when an operation has no derivative, or is random, as one line."""
+    try:
+        yield
+    except (RuntimeError, NotImplementedError) as error:
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise InputError(f"{mode} mode cannot differentiate this network: {reason}") from error
 
 
 class LinearMap(Protocol):
@@ -112,7 +123,7 @@ class Linearization:
         def response(direction: Tensor) -> Tensor:
             return jvp(self.function, (self.point,), (direction,))[1].reshape(-1)
 
-        with differentiable(), torch.no_grad():
+        with differentiable(), torch.no_grad(), _reasoned("forward"):
             return torch.cat(
                 [
                     vmap(response)(rows.reshape(-1, *self.point.shape))
@@ -125,7 +136,7 @@ class Linearization:
 
         Raises InputError when the output is cut off from the input.
         """
-        with differentiable(), torch.enable_grad():
+        with differentiable(), torch.enable_grad(), _reasoned("backward"):
             point, output = self._record()
             return torch.cat(
                 [
