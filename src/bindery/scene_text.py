@@ -1,8 +1,8 @@
 """Words about scenes: bag and phrase captions as tokens and text, and caption pairs in SugarCrepe's kinds.
 
 A *phrase* caption links ("a red disc at the top left and a blue ring at the centre"); a *bag* caption lists
-the same content words in a fixed order, without the link ("red blue disc ring top left centre"). Both are made as
-token arrays for many scenes at once; text is what the tokens say.
+the same content words in a fixed order, without the link ("red blue disc ring top left centre"). Both are made
+as token arrays for many scenes at once; text is what the tokens say.
 """
 
 from __future__ import annotations
