@@ -70,13 +70,14 @@ axes.set_yticks(range(len(counts)), [f"{group} ({papers[group]})" for group in c
 axes.invert_yaxis()
 axes.set_xlabel("claims")
 axes.grid(visible=False, axis="y")
-fig.legend(loc="outside lower center", ncols=min(4, len(counts.columns)))
+trial = claims["trial"].any()
+title = "smoke or rehearsal run" if trial else None
+fig.legend(loc="outside lower center", ncols=min(4, len(counts.columns)), title=title)
 
 told = "; ".join(
     f"{group}: " + ", ".join(f"{number} {verdict}" for verdict, number in row.items() if number)
     for group, row in counts.iterrows()
 )
-trial = claims["trial"].any()
 chapter.figure(
     fig,
     name="scoreboard",

@@ -147,11 +147,12 @@ def list_chapters(
 @results.command("import")
 def import_results(
     file: Annotated[Path, typer.Argument(help="A record file from someone else's run.")],
+    by: Annotated[str | None, typer.Option("--by", help="Who ran it, for the stamp.")] = None,
 ) -> None:
     """Validate a record file and add it to the scoreboard, stamped as contributed."""
     from bindery import ledger
 
-    print(ledger.import_records(file))
+    print(ledger.import_records(file, by))
 
 
 @app.command("check-encoders")

@@ -16,7 +16,7 @@ from bindery.paths import project_root
 
 HOLD, FAIL = ("supports", "reproduced"), ("contradicts", "differs")
 OPEN = ("mixed", "inconclusive", "not comparable")
-TRIAL_NOTE = "a trial run, which shows that the code runs and nothing else"
+TRIAL_NOTE = "a smoke or rehearsal run, which shows that the code runs and nothing else"
 
 
 def escape(text: str) -> str:
@@ -104,7 +104,7 @@ def group_sentences(claims: pd.DataFrame) -> str:
         if len(failed):
             quoted = "; ".join(f"“{escape(text.rstrip('.'))}”" for text in failed)
             line += f". Not borne out here: {quoted}"
-        lines.append(f"- {line}.")
+        lines.append(f"- {line}{' (smoke or rehearsal run)' if part['trial'].any() else ''}.")
     return "\n".join(lines)
 
 
