@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -23,7 +24,14 @@ def differentiable() -> Iterator[None]:
     fast_path = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
     try:
-        with torch.inference_mode(False), sdpa_kernel(SDPBackend.MATH), _AffineBatchNorm():
+        with (
+            torch.inference_mode(False),
+            sdpa_kernel(SDPBackend.MATH),
+            _AffineBatchNorm(),
+            warnings.catch_warnings(),
+        ):
+            # A view without a batching rule in torch's pooling; its cost is not noticeable.
+            warnings.filterwarnings("ignore", message="There is a performance drop")
             yield
     finally:
         torch.backends.mha.set_fastpath_enabled(fast_path)
