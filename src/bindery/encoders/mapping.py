@@ -26,7 +26,7 @@ def load_into(model: nn.Module, card: Card, content: object, origin: str) -> Non
     tensors = select(content, pretrained(card), origin)
     if card.loader == "open_clip":
         tensors = _open_clip_names(model, tensors)
-    elif pretrained(card).by_order:
+    elif pretrained(card).by_order and set(tensors) != set(model.state_dict()):
         tensors = by_order(tensors, model.state_dict(), origin)
     else:
         tensors = _timm_names(model, card, tensors)
@@ -35,13 +35,11 @@ def load_into(model: nn.Module, card: Card, content: object, origin: str) -> Non
 
 def select(content: object, weights: Weights, origin: str) -> Tensors:
     """The encoder's tensors of a checkpoint: below ``entry``, under ``prefix``, without the dropped heads."""
-    if weights.entry:
+    if weights.entry and not _is_flat(content):
         if not isinstance(content, dict) or weights.entry not in content:
             raise DataError(f"{origin} has no entry {weights.entry!r}; it is another kind of checkpoint")
         content = content[weights.entry]
-    if not isinstance(content, dict) or not all(
-        isinstance(value, torch.Tensor) for value in content.values()
-    ):
+    if not isinstance(content, dict) or not _is_flat(content):
         raise DataError(f"{origin} holds no flat table of tensors")
     inside = {
         key.removeprefix(weights.prefix): value

@@ -44,13 +44,13 @@ class TextSide:
     @property
     def logit_scale(self) -> float:
         """Factor of the cosine in the training logits (about 100 for CLIP)."""
-        return float(self.model.logit_scale.exp())  # type: ignore[operator]
+        return float(self.model.logit_scale.detach().exp())  # type: ignore[operator]
 
     @property
     def logit_bias(self) -> float:
         """Added to the scaled cosine: 0 for CLIP, learnt (about -10 at the start) for SigLIP."""
         bias = getattr(self.model, "logit_bias", None)
-        return 0.0 if bias is None else float(bias)
+        return 0.0 if bias is None else float(bias.detach())
 
 
 def tokenizer(card: Card) -> Tokenizer:
