@@ -224,6 +224,7 @@ def test_unknown_claim_suggests_the_nearest():
         ({"n": 0}, "n"),
         ({"encoders": []}, "encoders"),
         ({"data": [""]}, "data"),
+        ({"encoders": [3]}, "encoders"),
         ({"cell": "G.T9.x"}, "cell"),
     ],
 )
@@ -241,6 +242,22 @@ def test_numpy_numbers_are_taken_and_round_trip():
     (kept,) = file.records
     assert (kept.value, kept.ci, kept.n, kept.p) == (1.5, (1.0, 2.0), 7, 0.01)
     assert kept.provenance.commit == "abc" and kept.parameters == {"seed": 0}
+
+
+def test_encoders_and_data_sets_tell_their_own_names():
+    class Thing:
+        def __init__(self, name, weights=None):
+            self.name, self.weights = name, weights
+
+    record = ledger.record(
+        CLAIM,
+        1.0,
+        encoders=[Thing("clip-vit-l14", "random"), Thing("clip-rn50", "pretrained"), "zoo:vicreg"],
+        data=Thing("ut-zappos"),
+        protocol=LINES,
+    )
+    assert record.encoders == ["clip-rn50", "clip-vit-l14#random", "zoo:vicreg"]
+    assert record.data == ["ut-zappos"]
 
 
 def record_three(order):

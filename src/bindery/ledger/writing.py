@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pydantic import ValidationError
 
@@ -23,7 +23,17 @@ from bindery.ledger.records import (
 from bindery.ledger.reported import check_cell
 from bindery.provenance import Provenance, environment_parameters
 
-Names = str | Sequence[str]
+
+class Named(Protocol):
+    """An encoder or data set: something with a name."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+
+Names = str | Named | Sequence[str | Named]
 Item = TypeVar("Item", Record, Measurement)
 
 
@@ -49,9 +59,9 @@ def record(
     claim_id : str
         An id of ``book/claims.yml``; ``value`` is the claim's ``quantity``, sign and unit included.
     value : float
-    encoders, data : str or sequence of str
-        Encoder specs and data keys used; they decide *replication* or *analogue*. Weights that are not
-        the published ones need a name of their own, e.g. ``"open_clip:RN50/openai#random"``.
+    encoders, data : name, encoder or data set, or a sequence of these
+        What was used; it decides *replication* or *analogue*. Hand in the encoders themselves: random or
+        rehearsal weights are then told in the name (``"clip-rn50#random"``).
     protocol : str
         What a reader must know to compare: split, world, mode, number of images.
     ci : (low, high), optional
@@ -153,7 +163,17 @@ def _plain(number: Any) -> Any:
 
 
 def _names(names: Names) -> list[str]:
-    return sorted({names} if isinstance(names, str) else set(names))
+    several = names if isinstance(names, Sequence) and not isinstance(names, str) else [names]
+    return sorted({_label(each) for each in several})
+
+
+def _label(named: Any) -> str:
+    """A name as it is; that of an encoder with ``#random`` or ``#rehearsal`` unless its weights are real."""
+    name = named if isinstance(named, str) else getattr(named, "name", None)
+    if not isinstance(name, str):
+        raise InputError(f"encoders and data are names, encoders or data sets; got {type(named).__name__}")
+    weights = getattr(named, "weights", "")
+    return f"{name}#{weights}" if weights in ("random", "rehearsal") else name
 
 
 def _store(
