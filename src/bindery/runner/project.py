@@ -29,7 +29,7 @@ class Project:
 
     @property
     def pages(self) -> Path:
-        """Executed notebooks, ``records/`` and ``figures/`` of the profile built last: the book shows them."""
+        """Executed notebooks, ``records/``, ``figures/`` of the profile built last: what the book shows."""
         return self.root / "book" / "chapters"
 
     @property

@@ -57,10 +57,10 @@ def run_chapter(
     given = {key: _from_here(value, project.root) for key, value in given.items()}
     values = validate(chapter.parameters, base | given)
     target = (output or Path(f"{chapter.id}_run.ipynb")).absolute()
+    if target.resolve().is_relative_to(project.pages):
+        raise BinderyError("book/chapters belongs to `bindery build`; write the output elsewhere with -o")
     if not target.parent.is_dir():
         raise BinderyError(f"the folder of the output {output} does not exist; make it first")
-    if target.is_relative_to(project.pages):
-        raise BinderyError("book/chapters belongs to `bindery build`; write the output elsewhere with -o")
     key = sha256_json([chapter.text, values])
     job = Job(project, chapter, values, profile or "custom", key, _records(project, chapter), {})
     return _execute(job, target, console, html=html)
