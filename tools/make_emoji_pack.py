@@ -156,6 +156,26 @@ def difference(one: Image.Image, other: Image.Image) -> float:
     return float(np.abs(a - b)[union].mean())
 
 
+def left_first(duo: list[Image.Image]) -> bool:
+    """Whether (light, dark) is lighter left and darker right than (dark, light), in the same outline."""
+    a, b = (np.asarray(duo[i], dtype=float) for i in (len(TONES) - 1, len(TONES) * (len(TONES) - 1)))
+    change = (a - b)[..., :3].mean(axis=-1) * ((a[..., 3] > 127) & (b[..., 3] > 127))
+    middle = SIDE // 2
+    same_outline = float(np.abs(a[..., 3] - b[..., 3]).mean()) < 1
+    return same_outline and change[:, :middle].sum() > 0 > change[:, middle:].sum()
+
+
+def unfit(kind: str, sprites: list[Image.Image], n_fresh: int) -> str | None:
+    """Why a strip is left out of the pack; None when it is used."""
+    if kind == "roles" and min(difference(sprites[i], sprites[i + 5]) for i in range(5)) < SAME_DRAWING:
+        return "woman and man are one drawing"
+    if n_fresh == 0 or (kind in ("roles", "duos") and n_fresh < len(sprites)):
+        return "some drawings also stand for another name"
+    if kind == "duos" and not left_first(sprites):
+        return "the first tone is not the left person's"
+    return None
+
+
 def render(
     icons: IconSet, names: list[str], archive: zipfile.ZipFile, seen: dict[str, str]
 ) -> list[dict[str, Any]]:
@@ -166,17 +186,12 @@ def render(
     entries: list[dict[str, Any]] = []
     for kind, base, cells in strips:
         sprites = [icons.sprite(name) for name, _ in cells]
-        if kind == "roles" and min(difference(sprites[i], sprites[i + 5]) for i in range(5)) < SAME_DRAWING:
-            print(f"left out: {icons.style} {base} (woman and man are one drawing)")
-            continue
         digests = [hashlib.sha256(icons.style.encode() + sprite.tobytes()).hexdigest() for sprite in sprites]
         fresh = [i for i, d in enumerate(digests) if d not in seen and digests.count(d) == 1]
-        if len(fresh) < len(cells):
-            lost = [cells[i][0] for i in range(len(cells)) if i not in fresh]
-            print(f"left out: {icons.style} {base}: {', '.join(lost)} (the same drawing as another name)")
-            if kind == "roles" or not fresh:
-                continue
-            cells, sprites, digests = ([x[i] for i in fresh] for x in (cells, sprites, digests))
+        if reason := unfit(kind, sprites, len(fresh)):
+            print(f"left out: {icons.style} {base} ({reason})")
+            continue
+        cells, sprites, digests = ([x[i] for i in fresh] for x in (cells, sprites, digests))
         strip = np.concatenate([np.asarray(sprite) for sprite in sprites], axis=1)
         stream = io.BytesIO()
         Image.fromarray(strip).save(stream, "WEBP", quality=QUALITY, alpha_quality=100, method=5)
@@ -224,7 +239,8 @@ def main() -> None:
     target = PACKS / "emoji.zip"
     entries: list[dict[str, Any]] = []
     seen: dict[str, str] = {}
-    with zipfile.ZipFile(target, "w") as archive:
+    partial = target.with_suffix(".partial")
+    with zipfile.ZipFile(partial, "w") as archive:
         for icons in sets:
             entries += render(icons, names, archive, seen)
         keys = ("package", "licence", "author")
@@ -234,6 +250,7 @@ def main() -> None:
         store(archive, "CREDITS.txt", credits().encode())
         for licence in sorted((PACKS / "LICENSES").glob("*.txt")):
             store(archive, f"LICENSES/{licence.name}", licence.read_bytes())
+    partial.replace(target)
     digest = hashlib.sha256(target.read_bytes()).hexdigest()
     (PACKS / "emoji.sha256").write_text(f"{digest}  emoji.zip\n")
     (PACKS / "CREDITS.txt").write_text(credits())

@@ -31,7 +31,7 @@ def paint(kind: str, size: int, rng: Generator) -> Image.Image:
 
 def muted(rng: Generator) -> Colour:
     """A colour of middle lightness, on which both black and white drawings stand out."""
-    return _hsv(rng.uniform(), rng.uniform(0.1, 0.55), rng.uniform(0.5, 0.85))
+    return _hsv(rng.uniform(), rng.uniform(0.1, 0.5), rng.uniform(0.5, 0.85))
 
 
 def _hsv(hue: float, saturation: float, value: float) -> Colour:
@@ -70,8 +70,8 @@ def _texture(size: int, rng: Generator) -> Image.Image:
     """Two octaves of smooth noise around one colour."""
     base = muted(rng)
     cells = int(rng.integers(4, 9))
-    coarse = base + rng.normal(0, 22, (cells, cells, 3))
-    fine = rng.normal(128, 20, (4 * cells, 4 * cells, 1)).repeat(3, axis=2)
+    coarse = base + rng.normal(0, 16, (cells, cells, 1)) + rng.normal(0, 10, (cells, cells, 3))
+    fine = rng.normal(128, 14, (4 * cells, 4 * cells, 1)).repeat(3, axis=2)
     layers = []
     for layer in (coarse, fine):
         small = Image.fromarray(np.clip(layer, 0, 255).astype(np.uint8))
@@ -85,7 +85,7 @@ def _stripes(size: int, rng: Generator) -> Image.Image:
     along = np.float32(np.cos(angle)) * x + np.float32(np.sin(angle)) * y
     wave = np.sin(np.float32(2 * np.pi * periods) * along + np.float32(phase))
     first = muted(rng)
-    second = np.clip(first + rng.uniform(-60, 60, 3).astype(np.float32), 60, 230)
+    second = np.clip(first + rng.uniform(-40, 40, 3).astype(np.float32), 60, 230)
     # A steep sigmoid of the wave: stripes with soft edges.
     return _blend(np.clip(np.float32(0.5) + 3 * wave, 0, 1), first, second)
 

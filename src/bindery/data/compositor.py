@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from zlib import crc32
 
 from numpy.random import Generator, default_rng
-from PIL import Image
+from PIL import Image, ImageOps
 
 from bindery.data.backgrounds import PLACES, paint
 from bindery.data.images import ImageSequence
@@ -93,9 +93,10 @@ def compose(recipe: Recipe, sprite: Image.Image, size: int) -> Image.Image:
     scale, angle = rng.uniform(low, high), rng.uniform(-turn, turn)
     across, down = rng.uniform(size=2)
     image = paint(recipe.background, size, rng)
-    ratio = scale * size / max(sprite.size)
+    ratio = (scale * size - 4) / max(sprite.size)
     shape = (max(1, round(sprite.width * ratio)), max(1, round(sprite.height * ratio)))
     figure = sprite.resize(shape, Image.Resampling.BICUBIC)
+    figure = ImageOps.expand(figure, 2, (0, 0, 0, 0))  # so that turned straight edges are smooth
     figure = figure.rotate(angle, Image.Resampling.BICUBIC, expand=True)
     x = math.floor(across * (size - figure.width + 1))
     y = math.floor(down * (size - figure.height + 1))

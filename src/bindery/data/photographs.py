@@ -52,8 +52,7 @@ def photographs() -> Photographs:
     paths = [folder / file for file, _ in PHOTOGRAPHS.values()]
     if missing := [path.name for path in paths if not path.exists()]:
         raise DataError(
-            f"this scikit-image does not ship {', '.join(missing)}; "
-            "install the version in requirements.lock"
+            f"this scikit-image does not ship {', '.join(missing)}; install the version in requirements.lock"
         )
     return Photographs(paths, names=tuple(PHOTOGRAPHS), credits=tuple(c for _, c in PHOTOGRAPHS.values()))
 

@@ -10,7 +10,10 @@ from typing import Any
 
 from bindery.data import emoji
 from bindery.data.composition import CompositionDataset
+from bindery.data.cue_conflict import cue_conflict
 from bindery.data.folder import read_folder
+from bindery.data.group_sets import celeba, waterbirds
+from bindery.data.natural_pairs import mit_states, ut_zappos
 from bindery.errors import DataError, InputError
 
 LOADERS: dict[str, Callable[..., CompositionDataset]] = {
@@ -18,6 +21,11 @@ LOADERS: dict[str, Callable[..., CompositionDataset]] = {
     "emoji-colours": emoji.emoji_colours,
     "emoji-birds": emoji.emoji_birds,
     "emoji-duos": emoji.emoji_duos,
+    "cue-conflict": cue_conflict,
+    "ut-zappos": ut_zappos,
+    "mit-states": mit_states,
+    "waterbirds": waterbirds,
+    "celeba": celeba,
 }
 
 
