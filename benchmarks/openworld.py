@@ -31,14 +31,14 @@ def run() -> list[dict[str, Any]]:
 
 
 class _World:
-    """Synthetic unit embeddings with planted attribute and object directions, float32."""
+    """Synthetic unit embeddings, 50 to 55 degrees from their mean as CLIP's are, with planted directions."""
 
     def __init__(self) -> None:
         rng = np.random.default_rng(0)
         self.attributes = [f"attribute{i:03d}" for i in range(N_ATTRIBUTES)]
         self.objects = [f"object{i:03d}" for i in range(N_OBJECTS)]
         self.directions = [rng.standard_normal((n, DIM)) for n in (N_ATTRIBUTES, N_OBJECTS)]
-        self.cone = 1.2 * rng.standard_normal(DIM)
+        self.cone = 6 * rng.standard_normal(DIM)
         grid = rng.permutation(N_ATTRIBUTES * N_OBJECTS)
         cover = [(i % N_ATTRIBUTES) * N_OBJECTS + i for i in range(N_OBJECTS)]  # every value is seen
         seen = list(dict.fromkeys([*cover, *grid.tolist()]))[:N_SEEN]
@@ -55,7 +55,7 @@ class _World:
         """``n`` unit rows labelled by pairs drawn from ``pairs``."""
         labels = [pairs[i] for i in self.rng.integers(len(pairs), size=n)]
         index = self.candidates.index(labels)
-        rows = self.rng.standard_normal((n, DIM), dtype=np.float32) * np.float32(3.5)
+        rows = self.rng.standard_normal((n, DIM), dtype=np.float32) * np.float32(8)
         rows += self.cone + self.directions[0][index // N_OBJECTS] + self.directions[1][index % N_OBJECTS]
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         return rows.astype(np.float32), labels

@@ -163,7 +163,7 @@ class TableScorer:
         return np.einsum("bd,bd->b", dots, self._table[index].astype(np.float64))
 
     def rounding(self, dots: Floats) -> float:
-        """A float32 sum of D products, in the worst case."""
+        """D independent roundings, each as large as the sum of all magnitudes allows."""
         return float(np.finfo(np.float32).eps * self._largest * np.abs(dots).max() * dots.shape[1] ** 0.5)
 
 
