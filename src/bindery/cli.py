@@ -13,6 +13,7 @@ from rich.table import Table
 
 from bindery import __version__
 from bindery.errors import BinderyError
+from bindery.zoo.cli import app as zoo
 
 app = typer.Typer(
     help="Executes the chapters of Bindery and builds the book.", add_completion=False, no_args_is_help=True,
@@ -20,6 +21,7 @@ app = typer.Typer(
 )  # fmt: skip
 results = typer.Typer(help="Records of measurements made elsewhere.", no_args_is_help=True)
 app.add_typer(results, name="results")
+app.add_typer(zoo, name="zoo")
 
 _INTERRUPTED = 130
 Parameters = Annotated[

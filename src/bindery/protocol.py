@@ -82,7 +82,7 @@ class Protocol(_Strict):
         return with_options(base, self.training | {"learning_rate": rate} | changes)
 
     def plan(self) -> Iterator[Config]:
-        """All trainings in order: seed by seed over conditions and objectives, exhibits before the last seed."""
+        """All trainings in order: seed by seed over conditions and objectives; exhibits before the last."""
         for index, seed in enumerate(self.seeds):
             if index and index == len(self.seeds) - 1:
                 yield from self._exhibits()

@@ -1,15 +1,26 @@
 """Tiny encoders trained from scratch on scenes: same network, data and budget, only the objective differs.
 
-``load("vicreg")`` gives a shipped encoder, ``train(Config("vicreg"))`` makes one in about a minute.
+``load("vicreg")`` gives a shipped encoder, ``train.train(Config("vicreg"))`` makes one in about a minute.
 """
 
 from __future__ import annotations
 
-from bindery.zoo.augment import CONDITIONS
-from bindery.zoo.objectives import OBJECTIVES
-from bindery.zoo.release import ZooCard, card, cards, load, save
-from bindery.zoo.train import Config, Pool, Trained, build, train
+from importlib import import_module
+from typing import Any
 
+_HOME = {
+    "CONDITIONS": "augment",
+    "OBJECTIVES": "objectives",
+    "ZooCard": "release",
+    "card": "release",
+    "cards": "release",
+    "load": "release",
+    "save": "release",
+    "Config": "train",
+    "Pool": "train",
+    "Trained": "train",
+    "build": "train",
+}
 __all__ = [
     "CONDITIONS",
     "OBJECTIVES",
@@ -22,5 +33,11 @@ __all__ = [
     "cards",
     "load",
     "save",
-    "train",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded on first use, so that the command line starts without torch.
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
