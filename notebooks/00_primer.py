@@ -74,7 +74,9 @@ for axis, (name, scale) in zip(axes, spreads.items(), strict=True):
     values, vectors = np.linalg.eigh(np.cov(cloud.T, bias=True))
     axis.scatter(*cloud.T, s=5, alpha=0.35, linewidths=0)
     for value, vector in zip(values, vectors.T, strict=True):
-        axis.annotate("", xy=2 * np.sqrt(value) * vector, xytext=(0, 0), arrowprops={"arrowstyle": "->", "lw": 2})
+        axis.annotate(
+            "", xy=2 * np.sqrt(value) * vector, xytext=(0, 0), arrowprops={"arrowstyle": "->", "lw": 2}
+        )
     axis.set_title(f"{name}: PR = {2 * participation_ratio(cloud):.2f} of 2", fontsize=9)
     axis.set_aspect("equal")
     axis.set_xlabel("first coordinate")
@@ -97,7 +99,8 @@ dimension = 64
 counts = np.unique(np.geomspace(8, 4096, 12).astype(int))
 plug_in = [participation_ratio(rng.standard_normal((count, dimension))) for count in counts]
 corrected = [
-    participation_ratio(rng.standard_normal((count, dimension)), correction="finite-sample") for count in counts
+    participation_ratio(rng.standard_normal((count, dimension)), correction="finite-sample")
+    for count in counts
 ]
 figure, axis = plt.subplots(figsize=(5.2, 3.0))
 axis.axhline(1, color="0.6", lw=1, label="true value")
@@ -179,10 +182,13 @@ chapter.figure(
 # The same count as before, of singular values this time, is Paper S's *Jacobian effective rank*: if one direction
 # dominates it is near one, if all of $k$ react alike it is $k$.
 
+
 # %% tags=["hide-input"]
 def bend(x: np.ndarray) -> np.ndarray:
     """A small non-linear map of the plane, standing for an encoder."""
-    return np.stack([1.4 * np.tanh(x[..., 0]) + 0.5 * x[..., 1], 0.35 * x[..., 1] + 0.3 * np.sin(x[..., 0])], axis=-1)
+    return np.stack(
+        [1.4 * np.tanh(x[..., 0]) + 0.5 * x[..., 1], 0.35 * x[..., 1] + 0.3 * np.sin(x[..., 0])], axis=-1
+    )
 
 
 centre, radius = np.array([0.3, -0.2]), 0.35
@@ -198,7 +204,10 @@ axes[1].plot(*bend(circle).T, label="$f$ of the circle")
 axes[1].plot(*(bend(centre) + (circle - centre) @ jacobian.T).T, "--", label="$J$ of the circle")
 for value, vector in zip(singular, left.T, strict=True):
     axes[1].annotate(
-        "", xy=bend(centre) + radius * value * vector, xytext=bend(centre), arrowprops={"arrowstyle": "->", "lw": 2}
+        "",
+        xy=bend(centre) + radius * value * vector,
+        xytext=bend(centre),
+        arrowprops={"arrowstyle": "->", "lw": 2},
     )
 axes[1].set_title(f"embeddings: half-axes {singular[0]:.2f} and {singular[1]:.2f}", fontsize=9)
 axes[1].legend(fontsize=8)

@@ -36,9 +36,9 @@
 # %% tags=["parameters"]
 encoder: str = "efficientnet-lite0"  # card, timm:NAME, open_clip:MODEL/TAG, file.py:function
 data: str = "emoji-roles"  # a data set of this project, or a folder with <attribute>_<object>/ inside
-per_pair: int = 3  # images drawn for each pair of attribute and object
+per_pair: int = 10  # images of each pair; ten take every style and both genders once
 image_size: int = 128  # side of a rendered drawing in pixels
-n_pairs: int = 200  # pairs used here at most
+n_pairs: int = 40  # pairs used here at most
 seed: int = 0  # seed of the drawings' placement and of the random network
 
 # %% tags=["remove-cell"]
@@ -93,26 +93,26 @@ pd.Series(
 # tilt and ground, so that thirty images of one pair are thirty different images.
 
 # %%
-dataset = images_of.load(data, per_pair=per_pair, size=image_size, seed=seed)
-keep = dataset.pairs()
-chosen = sorted(set(keep))
-chosen = [chosen[i] for i in np.sort(rng.permutation(len(chosen))[:n_pairs])]
-dataset = dataset.subset([i for i, pair in enumerate(keep) if pair in set(chosen)])
+rendering = {"n": per_pair, "size": image_size, "seed": seed} if data.startswith("emoji") else {}
+everything = images_of.load(data, **rendering)
+pairs = sorted(set(everything.pairs()))
+chosen = {pairs[i] for i in rng.permutation(len(pairs))[:n_pairs]}
+dataset = everything.subset([i for i, pair in enumerate(everything.pairs()) if pair in chosen])
 dataset.describe().head(8)
 
 # %% tags=["hide-input"]
-columns = 8
+columns = 7
 shown = rng.choice(len(dataset), size=min(2 * columns, len(dataset)), replace=False)
-figure, axes = plt.subplots(2, columns, figsize=(7, 2.2))
+figure, axes = plt.subplots(2, columns, figsize=(7, 2.5))
 for axis in axes.flat:
     axis.axis("off")
 for axis, i in zip(axes.flat, shown, strict=False):
     axis.imshow(dataset.images[int(i)])
-    axis.set_title(" ".join(dataset.pairs()[int(i)]).replace("-", " "), fontsize=5.5)
+    axis.set_title("\n".join(dataset.pairs()[int(i)]).replace("-", " "), fontsize=6)
 chapter.figure(
     figure,
     name="encoders-images",
-    alt="Sixteen small pictures of emoji people in different roles and skin tones, drawn in several styles on coloured "
+    alt="Two rows of small pictures of emoji people in different roles and skin tones, drawn in several styles on coloured "
     "and textured grounds.",
     caption="A random handful of the images, each with its attribute and object.",
 )
@@ -130,7 +130,13 @@ probe = [dataset.images[int(i)] for i in range(min(12, len(dataset)))]
 one_by_one = embed(network, probe, batch_size=1, progress=False)
 together = embed(network, probe, batch_size=len(probe), progress=False)
 batch_effect = float(np.abs(one_by_one - together).max() / np.abs(together).max())
-chapter.measure("batch_effect", batch_effect, encoders=network.name, data=dataset.name, protocol="batch of 1 against one batch")
+chapter.measure(
+    "batch_effect",
+    batch_effect,
+    encoders=network.name,
+    data=dataset.name,
+    protocol="batch of 1 against one batch",
+)
 print("embeddings:", embeddings.shape, embeddings.dtype)
 print(f"largest difference between a batch of 1 and of {len(probe)}: {batch_effect:.1e} of the largest value")
 
@@ -173,9 +179,10 @@ agreement = pd.DataFrame(rows)
 figure, axis = plt.subplots(figsize=(6, 2.9))
 factors = list(dataset.labels.columns)
 places = np.arange(len(factors))
+colours = {"trained": figures.CYCLE[0], "untrained": figures.color_of("random")}
 for offset, name in zip((-0.2, 0.2), nearest, strict=True):
     part = agreement[agreement.network == name]
-    axis.bar(places + offset, part.agreement, width=0.38, label=name, color=figures.color_of(name))
+    axis.bar(places + offset, part.agreement, width=0.38, label=name, color=colours[name])
 chance = agreement[agreement.network == "trained"].chance
 axis.hlines(chance, places - 0.42, places + 0.42, color="black", lw=1.2, label="chance")
 axis.set_xticks(places, factors)
@@ -188,16 +195,22 @@ chapter.figure(
     name="encoders-neighbours",
     alt="Bars of how often an image's nearest neighbour shares each factor, for the trained and the untrained network, "
     "with a line for chance.",
-    caption="How often the nearest neighbour of an image shares its tone, role, gender or style. What an encoder keeps is a "
+    caption="How often the nearest neighbour of an image shares its label, factor by factor. What an encoder keeps is a "
     "profile over factors, not one number.",
 )
 main = dataset.object
 value = {
-    name: float(agreement[(agreement.network == name) & (agreement.factor == main)].agreement.iloc[0]) for name in nearest
+    name: float(agreement[(agreement.network == name) & (agreement.factor == main)].agreement.iloc[0])
+    for name in nearest
 }
 for name, share in value.items():
     chapter.measure(
-        f"neighbour_{name}", share, n=len(dataset), encoders=network.name, data=dataset.name, protocol=f"1-NN by cosine, factor {main}"
+        f"neighbour_{name}",
+        share,
+        n=len(dataset),
+        encoders=network.name,
+        data=dataset.name,
+        protocol=f"1-NN by cosine, factor {main}",
     )
     chapter.glue(f"neighbour_{name}", 100 * share)
 chapter.glue("neighbour_factor", main)
@@ -231,7 +244,14 @@ chapter.figure(
     alt="Two histograms: lengths of the embeddings relative to their mean, and angles to the mean direction in degrees.",
     caption="Lengths vary moderately; angles to the mean direction show how wide the cone of embeddings is.",
 )
-chapter.measure("median_angle_degrees", float(np.median(angles)), n=len(angles), encoders=network.name, data=dataset.name, protocol="angle to the normalised mean")
+chapter.measure(
+    "median_angle_degrees",
+    float(np.median(angles)),
+    n=len(angles),
+    encoders=network.name,
+    data=dataset.name,
+    protocol="angle to the normalised mean",
+)
 chapter.glue("median_angle", float(np.median(angles)))
 
 # %% [markdown]
