@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
 import os
@@ -17,7 +18,6 @@ from pathlib import Path
 import psutil
 import pytest
 from bs4 import BeautifulSoup
-from filelock import FileLock
 from rich.console import Console
 
 import bindery
@@ -251,59 +251,51 @@ def test_rehearsal_keeps_and_publishes_nothing(book: Path) -> None:
     assert "BINDERY_CACHE" not in os.environ
 
 
-def processes(folder: Path) -> list[psutil.Process]:
-    """Workers and kernels at work in a folder."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if str(folder) in " ".join(process.cmdline()):
-                found.append(process)
-        except psutil.Error:
-            continue
-    return found
-
-
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_killed_in_the_middle_goes_on_from_there(book: Path, how: signal.Signals) -> None:
     profile = book / "notebooks/profiles/smoke.yml"
     profile.write_text("chapters: {01_one: {n_samples: 2}, 02_two: {seconds: 300.0}}\n")
     before = (book / "book/chapters/02_two.ipynb").read_bytes()
-    started = subprocess.Popen(
+    started = psutil.Popen(
         [sys.executable, "-m", "bindery.cli", "build", "--profile", "smoke", "--no-book"],
         env={**os.environ, "BINDERY_ROOT": str(book), "PYTHONPATH": str(LIBRARY.parent)},
         stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     work = book / ".cache/work"
     deadline = time.monotonic() + 120
-    while not any(path.read_text().startswith("3/") for path in work.glob("02_two-*/progress")):
-        assert time.monotonic() < deadline and started.poll() is None
-        time.sleep(0.05)
-    assert len(processes(work)) == 2, "a worker and its kernel"
-    started.send_signal(how)
-    _, errors = started.communicate(timeout=60)
+    try:
+        while not any(path.read_text().startswith("3/") for path in work.glob("02_two-*/progress")):
+            assert time.monotonic() < deadline and started.poll() is None
+            time.sleep(0.05)
+        family = started.children(recursive=True)
+        assert len(family) >= 2, "a worker and its kernel"
+        started.send_signal(how)
+        _, errors = started.communicate(timeout=60)
+    finally:
+        if started.poll() is None:
+            started.kill()
     if how is signal.SIGKILL:
         assert started.returncode == -signal.SIGKILL
     else:
         assert started.returncode == 130 and "the next build goes on from there" in errors
-    while processes(work):
-        assert time.monotonic() < deadline, "a kernel outlived its build"
-        time.sleep(0.05)
+    gone, left = psutil.wait_procs(family, timeout=20)
+    assert not left and gone, "a kernel outlived its build"
     assert (book / "book/chapters/02_two.ipynb").read_bytes() == before
     profile.write_text("chapters: {01_one: {n_samples: 2}, 02_two: {seconds: 0.01}}\n")
     if how is signal.SIGKILL:
         run = Run(book)
-        assert run.executed == ["02_two"] and run.error == ""
+        assert run.executed == ["02_two", "03_three"] and run.error == ""
         assert not work.exists() or not any(work.iterdir())
 
 
 def test_second_build_of_a_checkout_waits_for_the_first(tmp_path: Path) -> None:
     (tmp_path / ".cache").mkdir()
-    first = FileLock(tmp_path / ".cache/build.lock", thread_local=False)
-    first.acquire()
-    threading.Timer(0.3, first.release).start()
+    first = (tmp_path / ".cache/build.lock").open("w")
+    fcntl.flock(first, fcntl.LOCK_EX)
+    threading.Timer(0.3, first.close).start()
     console = Console(file=io.StringIO())
     with _alone(Project(tmp_path, LIBRARY), console):
-        assert not first.is_locked
+        assert first.closed
     assert "waiting for another build" in console.file.getvalue()  # type: ignore[attr-defined]
 
 

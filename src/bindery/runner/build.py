@@ -126,9 +126,15 @@ def _execute_and_publish(
     return outcomes, book
 
 
-def _execute(plan: Plan, options: Options, console: Console, errors: Console) -> dict[str, Outcome]:
+def _execute(
+    plan: Plan,
+    options: Options,
+    console: Console,
+    errors: Console,
+    environment: Mapping[str, str] | None = None,
+) -> dict[str, Outcome]:
     jobs = options.jobs or _cores()
-    schedule = Schedule(plan, options.profile, options.for_chapters, console)
+    schedule = Schedule(plan, options.profile, options.for_chapters | dict(environment or {}), console)
     try:
         outcomes = schedule.run(jobs)
     finally:
@@ -153,9 +159,8 @@ def _rehearse(project: Project, options: Options, console: Console, errors: Cons
     folder = Path(tempfile.mkdtemp(prefix="rehearse-", dir=project.cache))
     try:
         plan = make_plan(project, options, folder / "executed")
-        os.environ["BINDERY_CACHE"] = str(folder / "cache")
         with _step(console, "rehearsal"):
-            return _execute(plan, options, console, errors)
+            return _execute(plan, options, console, errors, {"BINDERY_CACHE": str(folder / "cache")})
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

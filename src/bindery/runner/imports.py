@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-_CODE = {".py", ".pyc", ".pyi"}
+_NOT_DATA = {".py", ".pyc", ".pyi", ".partial", ".part", ".tmp"}
 
 
 class Library:
@@ -66,5 +66,5 @@ class Library:
             str(path.relative_to(self.folder.parent)): path
             for package in packages
             for path in package.rglob("*")
-            if path.is_file() and path.suffix not in _CODE
+            if path.is_file() and path.suffix not in _NOT_DATA
         }

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bindery.errors import DataError
+from bindery.paths import cache_dir, shared_data
 from bindery.provenance import sha256_file, sha256_json
 from bindery.runner.chapters import ChapterSource
 from bindery.runner.imports import Library
@@ -132,9 +133,10 @@ def result_files(project: Project, pattern: str, chapter: str) -> list[Path]:
 
 
 def _data_digest(project: Project, key: str, hashes: Hashes) -> str:
-    from bindery.runner.datafiles import data_files
-
-    return sha256_json([[path.name, hashes.path(path)] for path in data_files(project, key)])
+    """Digest of the files behind a data key; what is rendered from a pack in the library has none."""
+    own = project.root / key
+    place = own if own.exists() else shared_data(key) or cache_dir("data") / key
+    return hashes.path(place) if place.exists() else "not on this machine"
 
 
 def _file_named_by(project: Project, value: Any) -> Path | None:

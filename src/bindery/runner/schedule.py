@@ -91,7 +91,12 @@ class Schedule:
     def _next(self, waiting: Mapping[str, ChapterSource], free: int) -> list[ChapterSource]:
         """The longest chapters that may start now, so that none of them is left for the end alone."""
         ready = [chapter for chapter in waiting.values() if chapter.id in self._decisions]
-        return sorted(ready, key=lambda chapter: -chapter.header.minutes)[:free]
+        return sorted(ready, key=self._length, reverse=True)[:free]
+
+    def _length(self, chapter: ChapterSource) -> float:
+        """Seconds it took last time, else what its header promises."""
+        stamp = self.plan.outputs.stamp(chapter.id)
+        return stamp.seconds if stamp else 60 * chapter.header.minutes
 
     def _left(self, chapter: ChapterSource, decision: Decision) -> Outcome:
         failure = self.plan.outputs.failure(chapter.id)
