@@ -94,6 +94,18 @@ def test_random_weights_follow_the_seed_alone() -> None:
     assert first.weights == "random"
 
 
+def test_uncropped_shows_the_edge_and_is_another_encoder_to_the_store(lite0: Encoder) -> None:
+    plain = np.full((224, 224, 3), 90, np.uint8)
+    framed = plain.copy()
+    framed[:8] = framed[-8:] = 255
+    whole = lite0.uncropped()
+    assert torch.equal(lite0.preprocess([plain]), lite0.preprocess([framed]))
+    assert not torch.equal(whole.preprocess([plain]), whole.preprocess([framed]))
+    assert whole.fingerprint != lite0.fingerprint and whole.weights == lite0.weights
+    custom = replace(lite0, preprocess=lambda images: torch.zeros(len(images), 3, 224, 224))
+    assert custom.uncropped() is custom
+
+
 def test_fingerprint_knows_weights_preprocessing_and_code(lite0: Encoder) -> None:
     moved = replace(lite0, preprocess=Preprocess(size=224, crop=0.9))
     edited = replace(lite0, extra_code="x")

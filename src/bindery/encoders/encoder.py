@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -16,7 +16,7 @@ from torch import nn
 from bindery.encoders import fingerprint as fp
 from bindery.encoders.card import Card
 from bindery.encoders.guards import check_input
-from bindery.encoders.preprocess import ImageLike
+from bindery.encoders.preprocess import ImageLike, Preprocess
 from bindery.encoders.text import TextSide
 from bindery.errors import InputError
 
@@ -89,6 +89,15 @@ class Encoder:
     def check_input(self, images: torch.Tensor) -> None:
         """Raise InputError unless ``images`` is what ``module`` reads: size, kind and range."""
         check_input(self.name, self.input_size, images)
+
+    def uncropped(self) -> Encoder:
+        """The same network seeing whole images: no centre crop, which would cut what stands at the edge.
+
+        An encoder with a preprocessing of its own stays as it is.
+        """
+        if not isinstance(self.preprocess, Preprocess):
+            return self
+        return replace(self, preprocess=self.preprocess.model_copy(update={"crop": 1.0}))
 
     def blocks(self) -> list[str]:
         """Names of the consecutive blocks or stages, shallow first, for ``module.get_submodule``."""
