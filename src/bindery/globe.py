@@ -74,11 +74,14 @@ class Globe:
         }
         self.axis.annotate("", xy=head, xytext=tail, arrowprops=style, zorder=6)
 
-    def sheet(self, touch: ArrayLike, half_width: float = 1.0, color: str = "#56B4E9") -> Floats:
-        """The square of the tangent plane at ``touch``; returns its two unit axes, (2, 3)."""
+    def sheet(
+        self, touch: ArrayLike, half_width: float = 1.0, turn: float = 0.6, color: str = "#56B4E9"
+    ) -> Floats:
+        """A square of the tangent plane at ``touch``, turned in it by ``turn``; returns its axes, (2, 3)."""
         point = unit(np.asarray(touch, dtype=float))
         across = self.frame[0] - (self.frame[0] @ point) * point
-        axes = np.stack([unit(across), np.cross(point, unit(across))])
+        level = np.stack([unit(across), np.cross(point, unit(across))])
+        axes = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]]) @ level
         corners = point + half_width * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) @ axes
         flat = corners @ self.frame.T
         self.axis.fill(*flat[:, :2].T, facecolor=color, edgecolor=color, alpha=0.16, zorder=2, lw=1)
