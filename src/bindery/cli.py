@@ -44,6 +44,12 @@ def _fail(message: str) -> None:
     sys.exit(1)
 
 
+def _console() -> Console:
+    """For tables: as wide as the terminal, and never folded for a pipe."""
+    console = Console()
+    return console if console.is_terminal else Console(width=200)
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         print(f"bindery {__version__}")
@@ -132,7 +138,7 @@ def list_chapters(
     if as_json:
         print(describe(chapters))
         return
-    console = Console()
+    console = _console()
     for chapter in chapters.values():
         console.print(
             f"[bold]{chapter.id}[/]  {escape(chapter.header.title)}  [dim]{chapter.header.minutes:g} min[/]"
@@ -149,20 +155,35 @@ def list_chapters(
 @results.command("import")
 def import_results(
     file: Annotated[Path, typer.Argument(help="A record file from someone else's run.")],
-    by: Annotated[str | None, typer.Option("--by", help="Who ran it, for the stamp.")] = None,
+    contributor: Annotated[
+        str | None, typer.Option(help="Whose run it is, as the scoreboard shows it.")
+    ] = None,
 ) -> None:
     """Validate a record file and add it to the scoreboard, stamped as contributed."""
     from bindery import ledger
 
-    print(ledger.import_records(file, by))
+    print(f"taken in: {ledger.import_records(file, contributor)}; the next build shows it")
 
 
 @app.command("check-encoders")
 def check_encoders() -> None:
-    """Check every encoder card: architecture, weights, preprocessing, fingerprint."""
+    """Say which encoders' weights are on this machine, and whether they are what the lock says."""
     from bindery import encoders
 
-    encoders.check_encoders()
+    table = Table(box=None, pad_edge=False)
+    for heading in ("encoder", "family", "here", "hash from", "verified", "size"):
+        table.add_column(heading, no_wrap=True)
+    table.add_column("where, or what is wrong", overflow="fold")
+    states = encoders.check_encoders()
+    for state in states:
+        verified = {True: "yes", False: "NO", None: "-"}[state.verified]
+        size = f"{state.size / 1e6:.0f} MB" if state.size is not None else "-"
+        here = "yes" if state.present else "no"
+        note = state.note if state.present else state.place
+        table.add_row(state.name, state.family, here, state.lock, verified, size, escape(note))
+    _console().print(table)
+    if damaged := [state.name for state in states if state.verified is False]:
+        raise BinderyError(f"weights differ from the lock: {', '.join(damaged)}; delete or reinstall them")
 
 
 if __name__ == "__main__":

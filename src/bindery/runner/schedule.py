@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from bindery.runner.chapters import ChapterSource
@@ -136,12 +137,12 @@ class Schedule:
     def _close(self, chapter: ChapterSource, outcome: Outcome, bar: Progress) -> None:
         self.outcomes[chapter.id] = outcome
         if outcome.status == "ran":
-            bar.console.print(
-                f"[green]done[/]     {chapter.id}  {outcome.seconds:.1f} s  [dim]({outcome.why})[/]"
-            )
-        elif outcome.status != "fresh":
-            colour = "red" if outcome.bad else "yellow"
-            bar.console.print(f"[{colour}]{outcome.status:8}[/] {chapter.id}  [dim]({outcome.why})[/]")
+            told = f"[green]done[/]     {chapter.id}  {outcome.seconds:.1f} s"
+        elif outcome.status == "fresh":
+            return
+        else:
+            told = f"[{'red' if outcome.bad else 'yellow'}]{outcome.status:8}[/] {chapter.id}"
+        bar.console.print(f"{told}  [dim]({escape(outcome.why)})[/]", soft_wrap=True, highlight=False)
 
 
 def _progress(console: Console) -> Progress:
