@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import shutil
+import tarfile
+import zipfile
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 
 import pooch
@@ -55,6 +58,7 @@ def download(key: str, *, progress: bool = True) -> Path:
     return target
 
 
+@lru_cache(maxsize=8)
 def read_checksums(name: str) -> dict[str, str]:
     """File name -> sha256 of a committed list in the form that ``sha256sum`` writes."""
     lines = (CHECKSUMS / name).read_text(encoding="utf-8").splitlines()
@@ -99,11 +103,11 @@ def _archives(key: str, urls: list[str], folder: Path, progress: bool) -> None:
         path = packed / url.rsplit("/", 1)[-1]
         known = _recorded().get(url)
         _retrieve(key, url, known, path, progress)
+        _unpack(path, folder)
         if known is None:
             digest = sha256_file(path)
             _record(url, digest)
             log.warning("%s: the publisher gives no sha256; recorded %s… in %s", path.name, digest[:12], LOCK)
-        _unpack(path, folder)
     _settle(key, folder)
 
 
@@ -142,7 +146,7 @@ def _unpack(path: Path, folder: Path) -> None:
             shutil.unpack_archive(path, folder)
         else:
             shutil.unpack_archive(path, folder, filter="data")
-    except (shutil.ReadError, OSError, EOFError) as error:
+    except (shutil.ReadError, tarfile.TarError, zipfile.BadZipFile, OSError, EOFError) as error:
         raise DataError(f"{path} cannot be unpacked ({error}); delete it and try again") from error
 
 
