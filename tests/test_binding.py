@@ -100,6 +100,14 @@ def test_silhouettes_solve_exact_trials() -> None:
     assert result.accuracy > 0.95
 
 
+def test_scene_images_are_the_rendered_scenes_one_by_one(trials: binding.Trials) -> None:
+    part = trials.scenes[:9]
+    lazy = binding.SceneImages(part, 48)
+    assert len(lazy) == 9
+    for drawn, whole in zip(lazy, sc.to_pil(sc.render(part, 48)), strict=True):
+        assert np.array_equal(np.asarray(drawn), np.asarray(whole))
+
+
 def test_pil_and_array_embeddings_agree(trials: binding.Trials) -> None:
     part = binding.trials(20, seed=5)
     as_array = binding.evaluate(lambda x: x.mean((2, 3)), part, size=16)

@@ -33,7 +33,7 @@ from bindery.binding.pairs import (
     twin_choice,
 )
 from bindery.binding.score import BindingResult, embed_scenes, evaluate, wilson
-from bindery.binding.stimuli import CHANCE, KINDS, Mode, Trials, trials
+from bindery.binding.stimuli import CHANCE, KINDS, Mode, SceneImages, Trials, trials
 
 __all__ = [
     "CHANCE",
@@ -43,6 +43,7 @@ __all__ = [
     "FactorTrials",
     "Mode",
     "SameDifferentResult",
+    "SceneImages",
     "Trials",
     "TwinResult",
     "auroc",

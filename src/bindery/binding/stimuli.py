@@ -10,11 +10,27 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from bindery import scenes as sc
+from bindery.data.images import ImageSequence
 from bindery.errors import InputError
 
 KINDS = ("target", "swap", "moved", "moved", "part-shape", "part-place", "different", "different")
 CHANCE = 1 / len(KINDS)
 Mode = Literal["exact", "jitter"]
+
+
+class SceneImages(ImageSequence):
+    """Scenes as a lazy sequence of PIL images, ``size`` pixels a side, for `Store` and `embed`."""
+
+    name = "scenes"
+
+    def __init__(self, scenes: sc.Scenes, size: int) -> None:
+        self.scenes, self.size = scenes, size
+
+    def __len__(self) -> int:
+        return len(self.scenes)
+
+    def image(self, index: int) -> Image.Image:
+        return sc.to_pil(sc.render(self.scenes[[index]], self.size))[0]
 
 
 @dataclass(frozen=True)
