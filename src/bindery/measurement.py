@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,33 +13,61 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from bindery import binding, geometry
 from bindery import scenes as sc
 from bindery.errors import DataError
 from bindery.jacobian import JER, KINDS, DenseMap, check_derivative, estimate
-from bindery.protocol import Benchmark, Protocol, embedder, probe_scores
+from bindery.protocol import Benchmark, Protocol, embedder
 from bindery.provenance import commit, sha256_json, versions
 from bindery.readouts import Whitening
 from bindery.zoo import release
 from bindery.zoo.backbone import build_backbone
 
 Row = dict[str, Any]
+Images = NDArray[np.float32]
+
+
+@lru_cache(maxsize=4)
+def _trials(
+    n: int, seed: int, mode: binding.Mode, ground: sc.Ground, size: int
+) -> tuple[binding.Trials, Images]:
+    """Trials and their images, drawn once for all encoders."""
+    drawn = binding.trials(n, seed=seed, mode=mode, ground=ground)
+    return drawn, drawn.images(size)
+
+
+@lru_cache(maxsize=8)
+def _scenes(n: int, seed: int, size: int, ground: str = "tinted", most: int = 4) -> tuple[sc.Scenes, Images]:
+    drawn = sc.training_scenes(n, seed=seed, objects=(2 if most == 2 else 1, most), ground=ground)  # type: ignore[arg-type]
+    return drawn, sc.render(drawn, size)
+
+
+@lru_cache(maxsize=4)
+def _factor_trials(factor: str, n: int, seed: int, size: int) -> tuple[binding.FactorTrials, Images]:
+    drawn = binding.factor_trials(factor, n, seed=seed)
+    return drawn, sc.render(drawn.scenes, size)
+
+
+def settings(plan: Benchmark) -> dict[str, tuple[int, binding.Mode, sc.Ground]]:
+    """Trials, mode and ground of the three binding measurements."""
+    few = plan.exact_trials
+    return {
+        "jitter": (plan.trials, "jitter", "dark"),
+        "exact": (few, "exact", "dark"),
+        "grey": (few, "jitter", "grey"),
+    }
 
 
 def binding_row(module: nn.Module, size: int, plan: Benchmark) -> Row:
     """Jitter on dark (the target), exact on dark, jitter on grey; same/different; whitening."""
     embed = embedder(module)
     row: Row = {}
-    bank = embed(sc.render(sc.training_scenes(2000, seed=plan.seed + 9, objects=(2, 2), ground="dark"), size))
-    for name, mode, ground, n in (
-        ("jitter", "jitter", "dark", plan.trials),
-        ("exact", "exact", "dark", plan.exact_trials),
-        ("grey", "jitter", "grey", plan.exact_trials),
-    ):
-        trials = binding.trials(n, seed=plan.seed, mode=mode, ground=ground)  # type: ignore[arg-type]
-        rows = embed(sc.render(trials.scenes, size))
+    for name, (n, mode, ground) in settings(plan).items():
+        trials, images = _trials(n, plan.seed, mode, ground, size)
+        rows = embed(images)
         result = binding.evaluate(rows, trials)
         row |= {f"{name}_{key}": value for key, value in result.record().items()}
         if name == "jitter":
@@ -47,6 +76,7 @@ def binding_row(module: nn.Module, size: int, plan: Benchmark) -> Row:
                 f"same_different_{key}": getattr(decided, key)
                 for key in ("out_of_sample", "in_sample", "auroc")
             }
+            bank = embed(_scenes(1000, plan.seed + 9, size, "dark", 2)[1])
             white = binding.evaluate(rows, trials, readout=Whitening(bank))
             row |= {"whitened_accuracy": white.accuracy, "whitened_swap": white.swap}
     return row
@@ -57,15 +87,18 @@ def control_row(module: nn.Module, size: int, plan: Benchmark) -> Row:
     embed = embedder(module)
     row: Row = {}
     for index, factor in enumerate(binding.FACTORS):
-        trials = binding.factor_trials(factor, plan.factor_trials, seed=plan.seed + 1 + index)
-        row[f"retrieval_{factor}"] = binding.factor_retrieval(embed, trials, size=size).accuracy
-    scores = probe_scores(module, size, seed=plan.seed + 5, train=plan.probe_train, test=plan.probe_test)
+        trials, images = _factor_trials(factor, plan.factor_trials, plan.seed + 1 + index, size)
+        row[f"retrieval_{factor}"] = binding.factor_retrieval(embed(images), trials).accuracy
+    train, test = (
+        _scenes(n, plan.seed + 5 + i, size, "dark") for i, n in enumerate((plan.probe_train, plan.probe_test))
+    )
+    scores = binding.linear_probe(embed(train[1]), train[0], embed(test[1]), test[0])
     return row | {f"probe_{factor}": value for factor, value in scores.items()}
 
 
 def geometry_row(module: nn.Module, size: int, plan: Benchmark) -> Row:
     """G.PR, its finite-sample correction, G.Iso and L.Iso on held-out scenes like those trained on."""
-    rows = embedder(module)(sc.render(sc.training_scenes(plan.geometry_scenes, seed=plan.seed + 20), size))
+    rows = embedder(module)(_scenes(plan.geometry_scenes, plan.seed + 20, size)[1])
     return {
         "g_pr": geometry.participation_ratio(rows),
         "g_pr_corrected": geometry.participation_ratio(rows, correction="finite-sample"),
@@ -91,7 +124,7 @@ def jacobian_row(module: nn.Module, size: int, plan: Benchmark) -> Row:
     The Jacobians are formed whole, which is cheap at D = 128, and the range finder works on the matrices: the
     values are those of :func:`bindery.jacobian.jer` at a tenth of its cost.
     """
-    images = torch.from_numpy(sc.render(sc.training_scenes(plan.jacobian_images, seed=plan.seed + 30), size))
+    images = torch.from_numpy(_scenes(plan.jacobian_images, plan.seed + 30, size)[1])
     check_derivative(module, images[:1], plan.seed)
     spectra = [
         estimate(DenseMap(matrix), plan.k, "range_finder", 5, 0, (plan.seed, index))
@@ -140,15 +173,12 @@ def pixel_rows(protocol: Protocol) -> list[Row]:
             "condition": "none",
             "options": "{}",
         }
-        for name, ground in (("jitter", "dark"), ("exact", "dark"), ("grey", "grey")):
-            mode = "exact" if name == "exact" else "jitter"
-            n = plan.trials if name == "jitter" else plan.exact_trials
-            trials = binding.trials(n, seed=plan.seed, mode=mode, ground=ground)  # type: ignore[arg-type]
-            kind = code.split("-")[1]
+        kind = code.split("-")[1]
+        for name, (n, mode, ground) in settings(plan).items():
+            trials, images = _trials(n, plan.seed, mode, ground, size)
             if code.startswith("oracle"):
                 codes = binding.oracle(trials.scenes, kind)  # type: ignore[arg-type]
             else:
-                images = sc.render(trials.scenes, size)
                 codes = binding.pixel_code(images, kind, ground=sc.GROUNDS[ground])  # type: ignore[arg-type]
             row |= {f"{name}_{key}": value for key, value in binding.evaluate(codes, trials).record().items()}
         rows.append(row)

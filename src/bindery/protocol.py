@@ -33,7 +33,7 @@ class _Strict(BaseModel):
 
 
 class Tuning(_Strict):
-    """The only choice made from results: a learning rate an objective, by single-factor probes."""
+    """The only choice that may be made from results: a learning rate an objective, by probes and loss."""
 
     learning_rates: list[float]
     condition: str
@@ -41,9 +41,11 @@ class Tuning(_Strict):
     seed: int
     data_seed: int
     benchmark_seed: int
+    decision: str
     tie: float
     """Probe scores closer than this count as equal; then the lower training loss decides."""
     chosen: dict[str, float]
+    """Rates that replace the common one; empty when nothing was tuned."""
 
 
 class Benchmark(_Strict):
@@ -78,8 +80,8 @@ class Protocol(_Strict):
     def config(self, objective: str, condition: str, seed: int, **changes: Any) -> Config:
         """The configuration of one training; ``changes`` are fields of :class:`Config`."""
         base = Config(objective, condition, seed, data_seed=self.data_seed)
-        rate = self.tuning.chosen.get(objective, base.learning_rate)
-        return with_options(base, self.training | {"learning_rate": rate} | changes)
+        tuned = {"learning_rate": self.tuning.chosen[objective]} if objective in self.tuning.chosen else {}
+        return with_options(base, self.training | tuned | changes)
 
     def plan(self) -> Iterator[Config]:
         """All trainings in order: seed by seed over conditions and objectives; exhibits before the last."""
@@ -146,7 +148,8 @@ def embedder(module: nn.Module, batch: int = 512) -> binding.score.Embed:
 
     @torch.no_grad()
     def embed(images: np.ndarray) -> np.ndarray:
-        rows = [module(torch.from_numpy(images[i : i + batch])) for i in range(0, len(images), batch)]
+        parts = (torch.from_numpy(images[i : i + batch]) for i in range(0, len(images), batch))
+        rows = [module(part.contiguous(memory_format=torch.channels_last)) for part in parts]
         return torch.cat(rows).float().numpy()
 
     return embed
