@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import timm
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.func import jacrev
+from torch.func import jacfwd, jacrev
 
 from bindery.errors import InputError
 from bindery.jacobian import (
@@ -638,6 +639,40 @@ def test_affine_batch_norm_equals_the_fused_one(image):
             torch.testing.assert_close(encoder(image), plain, rtol=1e-5, atol=1e-6)
             norm = nn.BatchNorm2d(3).train()  # batch statistics are left to torch
             torch.testing.assert_close(norm(image).mean((0, 2, 3)), torch.zeros(3), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("mask", [None, "float", "bool"])
+def test_plain_attention_equals_the_fused_one(mask):
+    rng = torch.Generator().manual_seed(0)
+    q, k, v = (torch.randn(2, 3, 5, 8, generator=rng, dtype=torch.float64) for _ in range(3))
+    masks = {
+        None: None,
+        "float": torch.randn(5, 5, generator=rng, dtype=torch.float64),
+        "bool": torch.eye(5) < 1,
+    }
+    for options in ({}, {"scale": 0.3}, {"is_causal": True} if mask is None else {}):
+        plain = F.scaled_dot_product_attention(q, k, v, attn_mask=masks[mask], **options)
+        with differentiable():
+            lowered = F.scaled_dot_product_attention(q, k, v, attn_mask=masks[mask], **options)
+        torch.testing.assert_close(lowered, plain, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("affine", [True, False])
+def test_plain_layer_norm_equals_the_fused_one(affine):
+    x = torch.randn(4, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    weights = (
+        (torch.linspace(-1, 2, 7).double(), torch.linspace(3, 1, 7).double()) if affine else (None, None)
+    )
+
+    def norm(y: Tensor) -> Tensor:
+        return F.layer_norm(y, (7,), *weights, eps=1e-3)
+
+    value, reference = norm(x), jacrev(norm)(x)
+    with differentiable():
+        torch.testing.assert_close(norm(x), value, rtol=1e-12, atol=1e-14)
+        forward, backward = jacfwd(norm)(x), jacrev(norm)(x)
+    torch.testing.assert_close(forward, reference, rtol=1e-10, atol=1e-12)
+    torch.testing.assert_close(backward, reference, rtol=1e-10, atol=1e-12)
 
 
 def test_target_is_reused_and_the_graph_recorded_once(image):

@@ -1,0 +1,139 @@
+"""Plain formulas for three operations whose own derivative formulas are slow or missing in forward mode.
+
+The Jacobians of softmax and of layer norm without its weights are symmetric, so that the fused backward
+kernel is the forward derivative too. Frozen batch norm is a scale and a shift; torch's formula allows for
+statistics that move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+
+class PlainFormulas(TorchFunctionMode):
+    """Replaces the functional forms inside a ``with`` block; the network itself is not touched."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Sequence[type], args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        return _REPLACED.get(func, func)(*args, **(kwargs or {}))
+
+
+class _Normalise(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor, shape: list[int], eps: float) -> tuple[Tensor, Tensor, Tensor]:
+        return torch.native_layer_norm(x, shape, None, None, eps)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
+        x, ctx.shape, _ = inputs
+        ctx.mark_non_differentiable(*output[1:])
+        ctx.set_materialize_grads(False)
+        ctx.save_for_forward(x, *output[1:])
+        ctx.save_for_backward(x, *output[1:])
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor, *_: Any) -> tuple[Tensor, None, None]:
+        return _Normalise.backward(ctx, tangent)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor, *_: Any) -> tuple[Tensor, None, None]:
+        x, mean, inverse = ctx.saved_tensors
+        result = torch.ops.aten.native_layer_norm_backward(
+            gradient, x, ctx.shape, mean, inverse, None, None, [True, False, False]
+        )
+        return result[0], None, None
+
+
+class _Softmax(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return torch.softmax(x, -1)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.save_for_forward(output)
+        ctx.save_for_backward(output)
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor) -> Tensor:
+        return _Softmax.backward(ctx, tangent)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        (output,) = ctx.saved_tensors
+        result: Tensor = torch.ops.aten._softmax_backward_data(gradient, output, -1, output.dtype)
+        return result
+
+
+def _layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    output: Tensor = _Normalise.apply(input, list(normalized_shape), eps)[0]
+    if weight is not None:
+        output = output * weight
+    return output if bias is None else output + bias
+
+
+def _attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    if dropout_p or is_causal or enable_gqa or (attn_mask is not None and attn_mask.dtype == torch.bool):
+        return F.scaled_dot_product_attention(
+            query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
+        )
+    scores = (query * (query.shape[-1] ** -0.5 if scale is None else scale)) @ key.transpose(-2, -1)
+    if attn_mask is not None:
+        scores = scores + attn_mask
+    weights: Tensor = _Softmax.apply(scores)
+    return weights @ value
+
+
+def _batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    if training or running_mean is None or running_var is None:
+        return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    scale = torch.rsqrt(running_var + eps)
+    if weight is not None:
+        scale = scale * weight
+    shift = -running_mean * scale
+    if bias is not None:
+        shift = shift + bias
+    channel = (1, -1, *(1,) * (input.ndim - 2))
+    return input * scale.view(channel) + shift.view(channel)
+
+
+_REPLACED: dict[Any, Callable[..., Tensor]] = {
+    F.layer_norm: _layer_norm,
+    F.scaled_dot_product_attention: _attention,
+    F.batch_norm: _batch_norm,
+}
