@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from bindery.encoders.card import Card
 from bindery.errors import InputError
@@ -22,6 +23,21 @@ def seeded(seed: int) -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield
+
+
+class _LeaveBlank(TorchFunctionMode):
+    """Skips the drawing of random numbers: for networks whose every tensor is loaded afterwards."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func in (torch.Tensor.normal_, torch.Tensor.uniform_, torch.Tensor.erfinv_):
+            return args[0]
+        return func(*args, **(kwargs or {}))
+
+
+def build_blank(card: Card) -> nn.Module:
+    """`build` without the time of a random initialisation; parameters hold no meaningful numbers."""
+    with _LeaveBlank():
+        return build(card)
 
 
 def build(card: Card, seed: int = 0, device: str = "cpu") -> nn.Module:

@@ -11,7 +11,7 @@ from typing import Literal
 from torch import nn
 
 from bindery.encoders import weights as files
-from bindery.encoders.build import build, image_side
+from bindery.encoders.build import build, build_blank, image_side
 from bindery.encoders.card import Card
 from bindery.encoders.custom import load_custom
 from bindery.encoders.encoder import Encoder, Origin
@@ -71,10 +71,10 @@ def load_card(card: Card, *, weights: Choice = "pretrained", seed: int = 0) -> E
         with tempfile.TemporaryDirectory(dir=cache_dir("rehearsal")) as folder:
             path = rehearsal_file(card, Path(folder), seed)
             digest = sha256_file(path)
-            model = _from_file(card, path, seed)
+            model = _from_file(card, path)
     else:
         path, digest = files.checked(card)
-        model = _from_file(card, path, seed)
+        model = _from_file(card, path)
     module = image_side(model, card)
     dim = check_output(card.name, module, card.input_size, card.dim)
     text, missing = _text_side(card, model)
@@ -103,8 +103,8 @@ def rehearsal_file(card: Card, folder: Path, seed: int = 0) -> Path:
     return path
 
 
-def _from_file(card: Card, path: Path, seed: int) -> nn.Module:
-    model = build(card, seed)
+def _from_file(card: Card, path: Path) -> nn.Module:
+    model = build_blank(card)
     load_into(model, card, files.read(path), path.name)
     return model
 
