@@ -162,3 +162,15 @@ def tune(
     table = declared.tune(declared.read(), progress=True)
     table.to_parquet(output or results_dir() / "zoo_tuning.parquet")
     console.print(table.to_string())
+
+
+@app.command()
+def ship(
+    names: Annotated[list[str], typer.Argument(help="Runs, such as vicreg-s0.")],
+    folder: Folder = None,
+) -> None:
+    """Copy runs into the shipped weights (for maintainers; 12 MB in all)."""
+    from bindery.zoo import release
+
+    for card in release.ship(names, _folder(folder)):
+        console.print(f"{card.name}  {card.bytes:,} bytes")

@@ -301,3 +301,28 @@ def _encoder_card(entry: ZooCard, name: str, dim: int, joint: bool) -> Card:
         licence="MIT",
         note=f"{entry.family}; {entry.condition}; seed {entry.seed}; {entry.images} images",
     )
+
+
+def ship(
+    names: list[str], source: Path, target: Path | None = None, limit: int = 12_000_000
+) -> list[ZooCard]:
+    """Copy runs ("vicreg-s0") from ``source`` to the shipped weights, under their names without the seed.
+
+    Raises
+    ------
+    InputError
+        A run that does not exist, or more than ``limit`` bytes in all; nothing is copied then.
+    """
+    target = target or SHIPPED
+    chosen = [card(name, source) for name in names]
+    if (total := sum(entry.bytes for entry in chosen)) > limit:
+        raise InputError(f"the chosen weights take {total:,} bytes, more than the {limit:,} that are shipped")
+    target.mkdir(parents=True, exist_ok=True)
+    shipped = []
+    for entry in chosen:
+        renamed = entry.model_copy(update={"name": entry.name.removesuffix(f"-s{entry.seed}")})
+        weights = (source / f"{entry.name}.safetensors").read_bytes()
+        (target / f"{renamed.name}.safetensors").write_bytes(weights)
+        (target / f"{renamed.name}.toml").write_text(_toml(renamed), encoding="utf-8")
+        shipped.append(renamed)
+    return shipped
