@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import os
 import pickle
+import re
 import sys
 from pathlib import Path
 
@@ -32,7 +33,7 @@ def find(card: Card, download: bool = True) -> Path | None:
     try:
         return _from_hub(card, weights, download) if weights.hub else _from_url(weights, download)
     except (OSError, ValueError) as error:  # both hub and HTTP failures derive from OSError
-        reason = str(error).strip().splitlines()[0][:160] if str(error).strip() else type(error).__name__
+        reason = re.split(r"\n|\. ", str(error).strip())[0][:120] or type(error).__name__
         raise DataError(
             f"the weights of {card.name} are not on this machine and could not be downloaded from "
             f"{weights.place} ({reason}); connect once, or use weights='random'"
