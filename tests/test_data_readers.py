@@ -13,6 +13,7 @@ from PIL import Image
 
 from bindery import data
 from bindery.data import where
+from bindery.data.cue_conflict import cue_conflict_labels
 from bindery.data.group_sets import CELEBA, WATERBIRDS
 from bindery.data.layouts import KINDS
 from bindery.data.natural_pairs import COUNTS
@@ -43,8 +44,9 @@ def test_true_layouts_are_read_and_left_alone(tmp_path: Path, key: str) -> None:
     folder = data.true_layout(key, tmp_path / key)
     before = state(folder)
     found = data.load(key, root=folder, check_counts=False)
-    assert len(found) == 8 and len(set(found.pairs())) == 4
-    assert found.images[0].mode == "RGB" and len(set(found.image_hashes())) == 8
+    n = 16 if key == "cue-conflict" else 8
+    assert len(found) == n and len(set(found.pairs())) == 4
+    assert found.images[0].mode == "RGB" and len(set(found.image_hashes())) == n
     assert found.credit
     if key != "cue-conflict":
         split = found.split(by="official").check()
@@ -61,6 +63,30 @@ def test_counts_other_than_published_are_refused(tmp_path: Path, key: str) -> No
         data.load(key, root=folder)
 
 
+def test_right_counts_are_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tiny layouts, counted by hand: 3 seen pairs and 1 unseen; every group once in training."""
+    monkeypatch.setitem(COUNTS, "mit-states", (2, 2, 3, 2, 3, 4, 3, 2, 3))
+    assert len(data.load("mit-states", root=data.true_layout("mit-states", tmp_path / "m"))) == 8
+    val_and_test = [(1, 0), (1, 0), (0, 1), (0, 1)]
+    groups = [("land", "landbird"), ("land", "waterbird"), ("water", "landbird"), ("water", "waterbird")]
+    for group, counts in zip(groups, val_and_test, strict=True):
+        monkeypatch.setitem(WATERBIRDS, group, (1, *counts))
+    folder = data.true_layout("waterbirds", tmp_path / "w")
+    assert len(data.load("waterbirds", root=folder)) == 8
+    monkeypatch.setitem(WATERBIRDS, groups[0], (2, 1, 0))
+    with pytest.raises(DataError, match="1 train images of land landbird, expected 2"):
+        data.load("waterbirds", root=folder)
+
+
+def test_tiny_cue_conflict_can_be_split_by_source(tmp_path: Path) -> None:
+    found = data.load(
+        "cue-conflict", root=data.true_layout("cue-conflict", tmp_path / "c"), check_counts=False
+    )
+    for seed in range(20):
+        found.split(seed, val=0).check()
+        found.split(seed).check()
+
+
 def test_published_counts_agree_with_each_other() -> None:
     """Sums that the papers state separately."""
     assert [sum(group[i] for group in WATERBIRDS.values()) for i in range(3)] == [4795, 1199, 5794]
@@ -74,7 +100,7 @@ def test_rehearsal_needs_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("BINDERY_REHEARSE", "1")
     monkeypatch.setenv("BINDERY_CACHE", str(tmp_path))
     if key in PAIRED:
-        assert len(data.load(key)) == 8
+        assert len(set(data.load(key).pairs())) == 4
     elif key == "imagenet-val":
         assert len(data.imagenet_val(4)) == 4
     else:
@@ -311,3 +337,17 @@ def test_layouts_refuse_what_they_do_not_know(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="at least 8"):
         data.true_layout("coco", tmp_path / "x", 3)
     assert set(KINDS) <= set(where.sources())
+
+
+def test_labels_without_pixels_are_those_of_the_images() -> None:
+    """The published file list alone gives the labels, sources and content keys of the real set."""
+    bare = cue_conflict_labels()
+    assert len(bare) == 1280 and (bare.describe() == 5).all(axis=None)
+    with pytest.raises(DataError, match="not on this machine"):
+        bare.images[0]
+    real = data.load("cue-conflict", root=shared("cue-conflict"))
+    rows = {key: i for i, key in enumerate(real.image_hashes())}
+    order = [rows[key] for key in bare.image_hashes()]
+    assert sorted(order) == list(range(1280))
+    assert bare.labels.equals(real.subset(order).labels)
+    assert bare.sources.equals(real.subset(order).sources)

@@ -30,7 +30,7 @@ def true_layout(kind: str, folder: str | Path, n: int = 8, *, seed: int = 0) -> 
     folder : path
         Made when absent; complete or not there at all, whatever interrupts.
     n : int, at least 8
-        Number of images.
+        Number of images; "cue-conflict" has at least 16.
 
     Returns
     -------
@@ -117,9 +117,11 @@ def _celeba(folder: Path, n: int, rng: Generator) -> None:
 
 
 def _cue_conflict(folder: Path, n: int, rng: Generator) -> None:
-    for i in range(n):
+    """At least 16: two contents by two textures for every pair, so that a split by source is possible."""
+    for i in range(max(n, 16)):
         shape, texture = ("cat", "car")[i % 2], ("dog", "clock")[(i // 2) % 2]
-        _picture(folder / shape / f"{shape}{i // 4 + 1}-{texture}{i // 4 + 1}.png", rng)
+        content, style = i // 8 + 1, (i // 4) % 2 + 1
+        _picture(folder / shape / f"{shape}{content}-{texture}{style}.png", rng)
 
 
 def _imagenet_val(folder: Path, n: int, rng: Generator) -> None:
