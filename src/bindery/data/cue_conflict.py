@@ -75,7 +75,7 @@ def names_sha256() -> str:
 
 
 def read_names(paths: Sequence[Path]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Labels (texture, shape) and source ids (content, texture) from file names; an odd one raises DataError."""
+    """Labels (texture, shape) and source ids (content, texture) from names; an odd one raises DataError."""
     labels: dict[str, list[str]] = {"texture": [], "shape": []}
     ids: dict[str, list[str]] = {"content": [], "texture": []}
     for path in paths:

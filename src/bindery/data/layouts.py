@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.random import Generator, default_rng
 from PIL import Image
 
@@ -64,6 +63,8 @@ def _picture(path: Path, rng: Generator) -> None:
 
 def _natural(folder: Path, n: int, rng: Generator, states: tuple[str, ...], things: tuple[str, ...]) -> None:
     """Three seen pairs; the fourth, made of seen values, is in validation and test only."""
+    import torch  # slow to import, and needed here only
+
     grid = [(state, thing) for state in states for thing in things]
     seen, unseen = grid[:-1], grid[-1]
     lists = {"train": seen, "val": [seen[0], unseen], "test": [seen[0], seen[1], unseen]}

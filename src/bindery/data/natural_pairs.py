@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from bindery.data import where
 from bindery.data.composition import CompositionDataset
@@ -97,6 +96,8 @@ def read_pairs(key: str, path: Path) -> set[tuple[str, str]]:
 
 def read_metadata(path: Path) -> list[dict[str, Any]]:
     """The list of dictionaries in a ``.t7`` file, read without running anything stored in it."""
+    import torch  # slow to import, and needed here only
+
     try:
         rows = torch.load(path, weights_only=True, map_location="cpu")
     except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
