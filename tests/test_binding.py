@@ -219,6 +219,10 @@ def test_twin_choice_known_codes() -> None:
     bound = binding.twin_choice(np.hstack([left, right]), labels, **columns)
     bag = binding.twin_choice(left + right, labels, **columns)
     assert bound.accuracy == 1 and bag.accuracy == 0.5
+    twice = binding.twin_choice(
+        np.vstack([np.hstack([left, right]), np.zeros((36, 6))]), pd.concat([labels] * 2), **columns
+    )
+    assert twice == bound  # the first of several alike stands for them
     assert bound.n == 4 * 6 * 3  # contents x ordered unequal pairs x other contents
     assert bag.interval == (0.5, 0.5) and set(bag.by_content) == {"0", "1", "2", "3"}
 

@@ -102,7 +102,8 @@ def twin_choice(
     """Binding on ordered pairs, for instance the two skin tones of an emoji of two people.
 
     Every image with values (a, b), a != b, is a query. For every other content that holds both (a, b) and
-    (b, a), the encoder chooses by cosine which of the two matches; ties count half. A bag code scores .5.
+    (b, a), the encoder chooses by cosine which of the two matches; ties count half. A bag code scores .5. Where
+    several images share content and values, the first stands for them.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ def twin_choice(
     Raises
     ------
     InputError
-        A column is missing, or no content pair shares a pair of twins.
+        A column is missing, or no two contents share a pair of twins.
     """
     rows = finite_rows(embeddings, "embeddings")
     same_length(embeddings=rows, labels=labels)
@@ -125,7 +126,9 @@ def twin_choice(
     keys = list(
         zip(labels[content].astype(str), labels[first].astype(str), labels[second].astype(str), strict=True)
     )
-    index = {key: row for row, key in enumerate(keys)}
+    index: dict[tuple[str, str, str], int] = {}
+    for row, key in enumerate(keys):
+        index.setdefault(key, row)
     contents = sorted({key[0] for key in keys})
     triples = [
         (row, index[other, a, b], index[other, b, a])
