@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import jacfwd, jacrev
 
+from bindery.encoders import load
 from bindery.errors import InputError
 from bindery.jacobian import (
     KINDS,
@@ -357,8 +358,9 @@ def test_same_seed_same_values_and_global_state_untouched(image):
 
 
 def test_directions_are_orthonormal_and_seeded():
-    v = directions(5000, 32, seed=1)
-    torch.testing.assert_close(v @ v.T, torch.eye(32, dtype=torch.float64), rtol=0, atol=1e-13)
+    for inputs in (32, 100, 5000):
+        v = directions(inputs, 32, seed=1)
+        torch.testing.assert_close(v @ v.T, torch.eye(32, dtype=torch.float64), rtol=0, atol=1e-13)
     assert torch.equal(v, directions(5000, 32, seed=1))
     assert not torch.equal(v, directions(5000, 32, seed=2))
     with pytest.raises(InputError):
@@ -404,6 +406,17 @@ def test_block_of_a_convolutional_network_is_averaged(image):
     torch.testing.assert_close(full_jacobian(linear).matrix, reference, rtol=1e-9, atol=1e-13)
     forward = linear.jvp(directions(INPUTS, 2, 0))
     torch.testing.assert_close(forward, directions(INPUTS, 2, 0) @ reference.T, rtol=1e-9, atol=1e-13)
+
+
+def test_an_unpooled_block_averages_to_the_pooled_one(image):
+    encoder = small_cnn().double()
+    pooled = full_jacobian(linearize(encoder, image.double(), module="3")).matrix
+    whole = full_jacobian(linearize(encoder, image.double(), module="3", token="all"), limit=10_000).matrix
+    channels = len(pooled)
+    assert len(whole) > channels
+    torch.testing.assert_close(
+        whole.reshape(channels, -1, whole.shape[1]).mean(1), pooled, rtol=1e-9, atol=1e-13
+    )
 
 
 def test_blocks_leave_no_hooks(image):
@@ -579,6 +592,24 @@ def test_wrong_parameters_are_refused(image):
         estimate(DenseMap(torch.zeros(2000, 2100)), 4, "exact")
     with pytest.raises(InputError, match="length"):
         linearize(encoder, image).jvp(torch.zeros(2, 5))
+
+
+# ----------------------------------------------------------------- encoders
+
+
+def test_encoder_brings_its_preprocess_and_its_checks():
+    encoder = load("timm:vit_tiny_patch16_224", weights="random", seed=1)
+    photo = np.random.default_rng(0).integers(0, 256, (240, 260, 3), dtype=np.uint8)
+    by_image = singular_values(encoder, photo, 2, "sketch")
+    by_tensor = singular_values(encoder.module, encoder.preprocess([photo]), 2, "sketch", check=False)
+    np.testing.assert_array_equal(by_image.values, by_tensor.values)
+    assert by_image.shape == (encoder.dim, 3 * encoder.input_size**2)
+    with pytest.raises(InputError, match="reads"):
+        singular_values(encoder, torch.randn(1, 3, 64, 64))
+    with pytest.raises(InputError, match="PIL image"):
+        singular_values(encoder, "photo.png")
+    block = singular_values(encoder, photo, 2, "sketch", module=encoder.blocks()[0], check=False)
+    assert block.shape[0] == 192
 
 
 # ----------------------------------------------------------------- switches

@@ -124,8 +124,8 @@ def main() -> None:
     paths = [results_dir() / f"attribute_binding{part}.parquet" for part in ("", "_controls")]
     kept = [pd.read_parquet(path) if path.exists() else pd.DataFrame() for path in paths]
     done = set(zip(kept[0]["encoder"], kept[0]["weights"], strict=True)) if len(kept[0]) else set()
-    for weights in ("pretrained", "random"):
-        for name in ENCODERS:
+    for name in ENCODERS:
+        for weights in ("pretrained", "random"):
             if (name, weights) in done or (options.only and name not in options.only):
                 continue
             started = time.process_time()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from torch import Tensor, nn
 
 from bindery.errors import InputError
 
-Token = Literal["auto", "cls", "mean"]
+Token = Literal["auto", "cls", "mean", "all"]
 
 
 class _Reached(Exception):
@@ -43,8 +43,8 @@ def block_function(network: nn.Module, name: str, token: Token = "auto") -> Call
     if name not in parts or name == "":
         near = difflib.get_close_matches(name, list(parts), n=3, cutoff=0.4)
         raise InputError(f"no block {name!r}; nearest: {', '.join(near) or 'none'}")
-    if token not in ("auto", "cls", "mean"):
-        raise InputError(f"token must be 'auto', 'cls' or 'mean', not {token!r}")
+    if token not in get_args(Token):
+        raise InputError(f"token must be one of {', '.join(get_args(Token))}, not {token!r}")
     block = parts[name]
 
     def stop(_module: nn.Module, _inputs: Any, output: Any) -> None:
@@ -70,6 +70,8 @@ def pool(network: nn.Module, output: Any, token: Token) -> Tensor:
         raise InputError(f"a block must give a tensor, not {type(value).__name__}")
     if value.ndim == 2:
         return value
+    if token == "all":
+        return value.reshape(1, -1)
     if value.ndim == 4:
         places = (1, 2) if _channels_last(network) else (2, 3)
         return value.mean(places)
