@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,12 +32,12 @@ class Images(Protocol):
 class ImageSequence(Sequence[Image.Image]):
     """Base of the sequences here: negative indices, slices and bounds are dealt with once."""
 
-    def __len__(self) -> int:
-        raise NotImplementedError
+    @abstractmethod
+    def __len__(self) -> int: ...
 
+    @abstractmethod
     def image(self, index: int) -> Image.Image:
         """Image ``index`` (0 <= index < len) as PIL RGB."""
-        raise NotImplementedError
 
     def content_key(self, index: int) -> str:
         """A hash that changes when the pixels of image ``index`` change."""
@@ -167,8 +169,6 @@ def usable(paths: Sequence[Path], bad: str) -> NDArray[np.intp]:
         except DataError:
             lost.append(str(path))
     if lost:
-        import warnings
-
         shown = ", ".join(lost[:5]) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
         warnings.warn(f"{len(lost)} damaged images left out: {shown}", UserWarning, stacklevel=2)
     return np.array(good, dtype=np.intp)
