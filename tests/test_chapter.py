@@ -74,6 +74,13 @@ def test_wrong_type_is_refused(name: str, value: object) -> None:
         start(session(**{name: value}))
 
 
+def test_an_imported_constant_is_no_injected_name() -> None:
+    namespace = session()
+    cell = "from string import digits as CHARACTERS\nchapter = start(globals())"
+    exec(cell.splitlines()[0], namespace)
+    assert start(namespace | {"In": ["", CELL, cell]}).parameters["n"] == 4
+
+
 def test_starting_again_in_a_used_session_is_allowed() -> None:
     namespace = session()
     start(namespace)

@@ -111,10 +111,25 @@ def _has_typed_assignment(code: str) -> bool:
 
 
 def _refuse_unknown(declared: dict[str, Parameter], namespace: MutableMapping[str, Any]) -> None:
+    known = set(declared) | _imported(namespace.get("In"))
     for name, value in namespace.items():
-        if name in declared or name.startswith("_") or _is_furniture(name, value):
+        if name in known or name.startswith("_") or _is_furniture(name, value):
             continue
         raise InputError(f"unknown parameter {name!r}; {nearest(name, declared, 'parameters')}")
+
+
+def _imported(history: Any) -> set[str]:
+    """Names that import statements of the cells run so far bind; a constant among them is no injected value."""
+    names: set[str] = set()
+    for code in history if isinstance(history, list) else []:
+        try:
+            tree = ast.parse(code)
+        except SyntaxError:  # a cell magic
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+    return names
 
 
 def _is_furniture(name: str, value: Any) -> bool:
