@@ -44,6 +44,8 @@ class Job:
     key: str
     records: Mapping[str, Path]
     environment: Mapping[str, str]
+    scratch: Path | None = None
+    """Where the work folder is made; None: the system's place for temporary files."""
 
 
 class Execution:
@@ -52,9 +54,9 @@ class Execution:
     def __init__(self, job: Job) -> None:
         self.job = job
         self.started = time.monotonic()
-        scratch = job.project.cache / "work"
-        scratch.mkdir(parents=True, exist_ok=True)
-        self.work = Path(tempfile.mkdtemp(prefix=f"{job.chapter.id}-", dir=scratch))
+        if job.scratch is not None:
+            job.scratch.mkdir(parents=True, exist_ok=True)
+        self.work = Path(tempfile.mkdtemp(prefix=f"{job.chapter.id}-", dir=job.scratch))
         self._prepare()
         with (self.work / "log").open("wb") as log:
             self._process = subprocess.Popen(
@@ -106,7 +108,9 @@ class Execution:
         return self.work / "executed.ipynb"
 
     def stop(self) -> None:
-        """End the process and its kernel now."""
+        """End the process and its kernel now, if they still run."""
+        if not self.running:
+            return
         with contextlib.suppress(psutil.NoSuchProcess):
             family = psutil.Process(self._process.pid).children(recursive=True)
             for process in [*family, self._process]:

@@ -23,7 +23,7 @@ class Library:
     def files(self, code: str) -> dict[str, Path]:
         """Name to file for everything that ``code`` imports from the package, transitively."""
         found: dict[str, Path] = {}
-        waiting = list(self._names(ast.parse(code), package=""))
+        waiting = list(self._names(_tree(code), package=""))
         while waiting:
             name = waiting.pop()
             if name in found or (path := self._file(name)) is None:
@@ -31,8 +31,7 @@ class Library:
             found[name] = path
             if path not in self._imports:
                 package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-                tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
-                self._imports[path] = set(self._names(tree, package))
+                self._imports[path] = set(self._names(_tree(path.read_text(encoding="utf-8")), package))
             waiting.extend(self._imports[path])
         return found | self._data_files(found)
 
@@ -68,3 +67,11 @@ class Library:
             for path in package.rglob("*")
             if path.is_file() and path.suffix not in _NOT_DATA
         }
+
+
+def _tree(code: str) -> ast.AST:
+    """The syntax tree; of code that does not parse an empty one: running it will say what is wrong."""
+    try:
+        return ast.parse(code)
+    except SyntaxError:
+        return ast.Module([], [])

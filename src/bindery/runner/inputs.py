@@ -7,7 +7,7 @@ import json
 import platform
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +53,9 @@ class Hashes:
             self._changed = True
         return digest
 
-    def tree(self, folder: Path, *, skip: Iterable[Path] = ()) -> str:
-        """One digest of the files under a folder: their names and content."""
-        skipped = set(skip)
-        files = sorted(p for p in folder.rglob("*") if p.is_file() and not _ignored(p, folder, skipped))
+    def tree(self, folder: Path) -> str:
+        """One digest of the files under a folder, hidden ones aside: their names and content."""
+        files = sorted(p for p in folder.rglob("*") if p.is_file() and not _hidden(p.relative_to(folder)))
         by_content = len(files) <= _CONTENT_LIMIT
         return sha256_json(
             [[str(p.relative_to(folder)), self.file(p) if by_content else _status(p)] for p in files]
@@ -148,11 +147,8 @@ def _file_named_by(project: Project, value: Any) -> Path | None:
     return path if path.exists() else None
 
 
-def _ignored(path: Path, folder: Path, skipped: set[Path]) -> bool:
-    parts = path.relative_to(folder).parts
-    return any(part.startswith(".") or part == "__pycache__" for part in parts) or any(
-        path.is_relative_to(place) for place in skipped
-    )
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") or part == "__pycache__" for part in path.parts)
 
 
 def _status(path: Path) -> list[int]:

@@ -99,6 +99,8 @@ def _remove_old(pages: Path, wanted: set[Path]) -> None:
         ours = path.relative_to(pages).parts[1 if path.suffix == ".json" or FIGURES in path.parts else 0]
         if path.is_file() and path not in wanted and _OURS.match(ours):
             path.unlink()
+    for partial in pages.rglob(".*.part"):  # left by a build that was killed
+        partial.unlink()
     for folder in pages.glob(f"{FIGURES}/*"):
         if folder.is_dir() and not any(path.is_file() for path in folder.rglob("*")):
             shutil.rmtree(folder)

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
+from bindery.errors import BinderyError
 from bindery.runner.chapters import ChapterSource
 from bindery.runner.execution import Execution, Job
 from bindery.runner.outputs import RECORDS, Failure
@@ -80,7 +81,11 @@ class Schedule:
         if broken := [name for name in chapter.depends if self.outcomes[name].bad]:
             self._close(chapter, Outcome("skipped", why=f"it needs the records of {', '.join(broken)}"), bar)
             return True
-        decision = self.plan.decide(chapter)
+        try:
+            decision = self.plan.decide(chapter)
+        except BinderyError as error:
+            self._close(chapter, Outcome("failed", why=str(error)), bar)
+            return True
         if decision.action == "run":
             self._decisions[chapter.id] = decision
             return False
@@ -111,6 +116,7 @@ class Schedule:
         job = Job(
             self.plan.project, chapter, self.plan.parameters[chapter.id], self.profile, decision.key,
             {name: path for name, path in records.items() if path.is_file()}, self.environment,
+            self.plan.project.cache / "work",
         )  # fmt: skip
         self._running[Execution(job)] = (decision, bar.add_task(chapter.id, total=None, detail=decision.why))
 

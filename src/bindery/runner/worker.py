@@ -47,19 +47,19 @@ def main(work: Path) -> int:
         executed = _execute(job)
     except PapermillExecutionError as error:
         cause = f"{error.ename}: {error.evalue}" if error.evalue else str(error.ename)
-        _fail(cause, error.exec_count, error.source, error.traceback)
+        _fail(work, cause, error.exec_count, error.source, error.traceback)
         return 1
     except DeadKernelError:
-        _fail("the kernel died (out of memory?)")
+        _fail(work, "the kernel died (out of memory?)")
         return 1
     except Exception as error:
-        _fail(f"{type(error).__name__}: {error}")
+        _fail(work, f"{type(error).__name__}: {error}")
         return 1
     if (skipped := _first_not_run(executed)) is not None:
-        _fail("the chapter stopped early: a later cell was not run", None, skipped)
+        _fail(work, "the chapter stopped early: a later cell was not run", None, skipped)
         return 1
     tidy(executed, job["metadata"])
-    nbformat.write(executed, Path("out") / CLEAN)
+    nbformat.write(executed, work / "out" / CLEAN)
     return 0
 
 
@@ -101,7 +101,9 @@ def _first_not_run(notebook: Any) -> str | None:
     return next((cell.source for cell in cells if cell.execution_count is None), None)
 
 
-def _fail(error: str, cell: int | None = None, source: str = "", traceback: list[str] | None = None) -> None:
+def _fail(
+    work: Path, error: str, cell: int | None = None, source: str = "", traceback: list[str] | None = None
+) -> None:
     lines = _COLOUR.sub("", "\n".join(traceback or [])).splitlines()
     code = [line for line in source.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     told = {
@@ -110,7 +112,7 @@ def _fail(error: str, cell: int | None = None, source: str = "", traceback: list
         "source": code[0] if code else "",
         "traceback": "\n".join(lines[-_TAIL:]),
     }
-    Path(FAILURE).write_text(json.dumps(told), encoding="utf-8")
+    (work / FAILURE).write_text(json.dumps(told), encoding="utf-8")
 
 
 def _die_with_the_runner() -> None:
