@@ -40,7 +40,7 @@ encoder: str = "efficientnet-lite0"  # card, timm:NAME, open_clip:MODEL/TAG, fil
 data: str = "emoji-roles"  # a data set of this project, or a folder with <attribute>_<object>/ inside
 per_pair: int = 3  # images drawn for each pair of attribute and object
 image_size: int = 128  # side of a rendered drawing in pixels
-n_pairs: int = 200  # pairs used here at most
+n_pairs: int = 120  # pairs used here at most
 n_compared: int = 4000  # pairs of images whose distances are compared
 n_cloud: int = 500  # points in the synthetic clouds of the mean's section
 seed: int = 0  # seed of the drawings' placement and of the synthetic clouds
@@ -97,8 +97,8 @@ globe.dots(np.vstack([pole, pair]))
 globe.label(pole, r"$\mu$", (-13, 4))
 axes[1].set_title("two points: the sheet stretches", fontsize=10)
 for axis in axes:
-    axis.set_xlim(-1.6, 1.75)
-    axis.set_ylim(-1.1, 1.65)
+    axis.set_xlim(-1.75, 1.9)
+    axis.set_ylim(-1.2, 1.85)
 chapter.figure(
     figure,
     name="sphere-sheet",
