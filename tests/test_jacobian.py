@@ -198,13 +198,20 @@ def test_sketch_reads_a_spectrum_planted_on_its_directions():
     assert effective_rank(found, "entropy") == pytest.approx(22.11, abs=0.005)
 
 
-@pytest.mark.parametrize("method", ["range_finder", "exact"])
-def test_planted_spectra(method, image):
+@pytest.mark.parametrize(("method", "oversample"), [("range_finder", 16), ("exact", 0)])
+def test_planted_spectra(method, oversample, image):
+    # Rank 48: with 16 directions beyond the 32 the range finder spans the whole range.
     for s in (0.9 ** np.arange(48), np.ones(48), np.r_[np.ones(4), np.zeros(44)], np.r_[1, np.zeros(47)]):
-        found = singular_values(Linear(with_spectrum(s)), image, method=method)
-        np.testing.assert_allclose(found.values, s[:32], rtol=1e-3, atol=1e-6)
+        found = singular_values(Linear(with_spectrum(s)), image, method=method, oversample=oversample)
+        np.testing.assert_allclose(found.values, s[:32], rtol=1e-5, atol=2e-7)
         for kind in KINDS:
             assert effective_rank(found, kind) == pytest.approx(effective_rank(s[:32], kind), rel=1e-4)
+
+
+def test_range_finder_without_oversampling_is_within_one_percent(image):
+    for seed in range(4):
+        found = singular_values(Linear(with_spectrum(0.9 ** np.arange(48))), image, seed=seed)
+        assert effective_rank(found) == pytest.approx(17.74, rel=0.01)
 
 
 def test_orthogonal_jacobian_has_full_rank_by_every_method(image):
@@ -336,7 +343,7 @@ def test_float32_values_are_within_1e5_of_float64(method, image):
 
 def test_result_does_not_depend_on_the_chunk(image):
     encoder = small_vit()
-    results = [singular_values(encoder, image, 8, chunk=c).values for c in (1, 3, 8, 16)]
+    results = [singular_values(encoder, image, 8, rounds=1, chunk=c, check=False).values for c in (1, 3, 8)]
     for other in results[1:]:
         np.testing.assert_allclose(other, results[0], rtol=1e-4)
 
@@ -643,9 +650,9 @@ def test_switches_are_restored_also_after_an_error(fast):
 @pytest.mark.parametrize("outer", [torch.no_grad, torch.inference_mode, torch.enable_grad])
 def test_the_callers_gradient_mode_does_not_matter(outer, image):
     encoder = small_vit()
-    reference = singular_values(encoder, image, 8).values
+    reference = singular_values(encoder, image, 8, rounds=1).values
     with outer():
-        np.testing.assert_array_equal(singular_values(encoder, image, 8).values, reference)
+        np.testing.assert_array_equal(singular_values(encoder, image, 8, rounds=1).values, reference)
 
 
 def test_multi_head_attention_module(image):
