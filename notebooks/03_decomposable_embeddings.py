@@ -499,7 +499,7 @@ cells = np.array([true_a[a] + true_o[o] for a, o in seen])
 named = [[f"a{a}" for a, _ in seen], [f"o{o}" for _, o in seen]]
 figure, axes = plt.subplots(1, 2, figsize=(7, 2.7), sharey=True)
 for axis, fit, title in zip(
-    axes, ("means", "least_squares"), ("averages, {eq}", "least squares"), strict=True
+    axes, ("means", "least_squares"), ("averages over available pairs", "least squares"), strict=True
 ):
     toy = LinearDecomposition(fit=fit).fit(cells, *named)
     guess = toy.compose(["a0", "a0", "a0", "a1", "a1", "a1"], ["o0", "o1", "o2"] * 2).reshape(2, 3, 2)
@@ -509,7 +509,7 @@ for axis, fit, title in zip(
         axis.plot(*(true_a[a] + true_o[o]), "o", ms=9, mfc="none", mec=(BLUE, ORANGE)[a], mew=1.8)
     for a, o in unseen:
         axis.plot(*(true_a[a] + true_o[o]), "s", ms=9, mfc="none", mec="0.6", mew=1.5)
-    axis.set_title(title.replace(", {eq}", " over available pairs"), fontsize=10)
+    axis.set_title(title, fontsize=10)
     axis.set_xlabel("object direction")
 axes[0].set_ylabel("attribute direction")
 chapter.figure(
