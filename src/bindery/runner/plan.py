@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from bindery.errors import BinderyError
 from bindery.runner.chapters import ChapterSource, ancestors
 from bindery.runner.imports import Library
 from bindery.runner.inputs import Hashes, Inputs, chapter_inputs, inputs_key, what_changed
@@ -67,7 +68,10 @@ class Plan:
         """What a build would do, without doing it: a dependant of what runs may run too."""
         told: dict[str, Decision] = {}
         for chapter in self.in_order():
-            decision = self.decide(chapter)
+            try:
+                decision = self.decide(chapter)
+            except BinderyError as error:
+                decision = Decision("leave", f"it cannot run: {error}", "", {})
             running = [name for name in chapter.depends if told[name].action == "run"]
             if decision.action == "fresh" and running and chapter.id in self._wanted:
                 why = f"if the records of {', '.join(running)} change"
