@@ -276,14 +276,10 @@ chapter.figure(
     caption="AUC by arm; one small dot a split. Filled marks: training and test share no source. Open marks: only pairs are kept "
     "apart. The step from *LDE raw* to *LDE unit* is a division by a length.",
 )
-summary = (
-    results.groupby(["data", "split", "world", "arm"], sort=False)[
-        ["auc", "auc_20_bins", "best_seen", "best_unseen", "best_harmonic_mean"]
-    ]
-    .mean()
-    .round(1)
-)
-display(summary.xs("closed", level="world").rename_axis(None, axis=1))
+summary = results.pivot_table(
+    index="arm", columns=["data", "world", "split"], values="auc", sort=False
+).round(1)
+display(summary.xs("closed", axis=1, level="world"))
 
 # %% [markdown]
 # ## How much is curvature, how much is normalisation?
@@ -320,7 +316,7 @@ if several:
         caption="The published gap (LDE raw to GDE) divided into its steps; 95 % intervals over splits that share no source. "
         "Least squares is a further step, taken after GDE.",
     )
-    display(pd.concat(step_tables, names=["data"]).reset_index("data").round(2))
+    display(pd.concat(step_tables, names=["data"]).reset_index("data").set_index(["data", "step"]).round(2))
 
 # %% tags=["remove-cell"]
 protocol = f"{split} split, {n_splits if several else 1} splits, {seen_share:.0%} of pairs seen, exact AUC"
@@ -467,8 +463,7 @@ for arm, value in rank.items():
 # ways to be wrong.
 
 # %% tags=["hide-input"]
-open_table = summary.xs("open", level="world").xs(split, level="split")
-display(open_table.rename_axis(None, axis=1))
+display(summary.xs("open", axis=1, level="world").xs(split, axis=1, level="split"))
 
 # %% [markdown]
 # ## By backbone
