@@ -520,6 +520,45 @@ class Detached(nn.Module):
         return flat * flat.detach()
 
 
+class Kink(nn.Module):
+    """Identity, and a rectifier whose argument float32 rounds to zero: open in float64, shut in float32."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        flat = x.flatten(1)
+        return torch.cat([flat, 0.02 * torch.relu(flat[:, :1] + flat[:, 1:2] - 1)], dim=1)
+
+
+class SlightlyWrong(torch.autograd.Function):
+    """Identity with a derivative that is one per cent too large."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return x.clone()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx, gradient: Tensor) -> Tensor:
+        return 1.01 * gradient
+
+    @staticmethod
+    def jvp(ctx, tangent: Tensor) -> Tensor:
+        return 1.01 * tangent
+
+
+def test_a_kink_within_rounding_passes_the_self_check_and_a_wrong_derivative_does_not():
+    point = torch.zeros(1, 3, 2, 2)
+    point[0, 0, 0] = torch.tensor([1.0, 2.0**-25])
+    assert 2e-3 < check_derivative(Kink().eval(), point, seed=1).finite_difference < 3e-2
+    assert check_derivative(Kink().eval(), point, seed=1, dtype="float64").finite_difference < 1e-6
+    with pytest.raises(InputError, match="differs from the float64 slope"):
+        check_derivative(lambda x: SlightlyWrong.apply(x.flatten(1)), point)
+
+
 @pytest.mark.parametrize("encoder", [Silent(True), Silent(False), Detached()])
 def test_silent_zeros_are_refused(encoder, image):
     with pytest.raises(InputError):
