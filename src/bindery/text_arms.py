@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from bindery.compositional import ARMS, Model, World, candidates, unit
-from bindery.decomposition import GeodesicDecomposition, LinearDecomposition
+from bindery.decomposition import GeodesicDecomposition, LinearDecomposition, pair_cosines
 from bindery.encoders import Encoder
 from bindery.openworld import seen_unseen_curve
 from bindery.prompts import pair_prompts
@@ -64,7 +64,7 @@ def weighted_gde(
     kinds = sorted(set(pairs))
     place = {pair: i for i, pair in enumerate(kinds)}
     text = unit(encoder.encode_text(pair_prompts(kinds)))
-    cosines = np.einsum("nd,nd->n", rows, text[[place[pair] for pair in pairs]])
+    cosines = pair_cosines(rows, text, [place[pair] for pair in pairs])
     fit = weighted_fit(
         ARMS[arm],
         rows,
