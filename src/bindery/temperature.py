@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from bindery.errors import InputError
 from bindery.groups import group_accuracy
-from bindery.noise_weights import noise_weights
+from bindery.noise_weights import SIGLIP_BIAS, noise_weights
 from bindery.openworld import Curve, seen_unseen_curve
 from bindery.rows import unit_rows
 from bindery.scores import FactorScorer, score_images
@@ -85,16 +85,18 @@ def weighted_fit(
     cosines: ArrayLike,
     *,
     kind: Literal["softmax", "sigmoid"] = "softmax",
+    bias: float = SIGLIP_BIAS,
 ) -> Callable[[float], Any]:
     """A function temperature -> copy of ``model`` fitted on the training images with that noise distribution.
 
     ``cosines`` (N,) of each image with the text of its own pair (`bindery.decomposition.pair_cosines`) do not
-    depend on the temperature and are computed once, by the caller.
+    depend on the temperature and are computed once, by the caller. ``bias`` is what the encoder learned, for
+    "sigmoid".
     """
     pairs = list(zip(attributes, objects, strict=True))
 
     def fit(temperature: float) -> Any:
-        weights = noise_weights(pairs, kind, values=cosines, temperature=temperature)
+        weights = noise_weights(pairs, kind, values=cosines, temperature=temperature, bias=bias)
         return clone(model).fit(images, attributes, objects, weights=weights)
 
     return fit

@@ -72,6 +72,7 @@ def weighted_gde(
         [o for _, o in pairs],
         cosines,
         kind="sigmoid" if encoder.logit_bias else "softmax",
+        bias=encoder.logit_bias,
     )
     wanted = candidates(kinds, validation[1], world)
     objective = curve_objective(validation[0], validation[1], wanted, curve=seen_unseen_curve)
