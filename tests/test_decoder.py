@@ -10,7 +10,7 @@ from bindery.decoder import DrawingDecoder, canvas, on_ground, pixel_error, thum
 from bindery.errors import InputError
 
 
-def toy(n: int = 160, size: int = 8, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def toy(n: int = 120, size: int = 8, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Embeddings whose first two coordinates are the grey levels of the left and right half of the picture."""
     rng = np.random.default_rng(seed)
     x = rng.uniform(0.1, 0.9, (n, 6)).astype(np.float32)
@@ -22,7 +22,7 @@ def toy(n: int = 160, size: int = 8, seed: int = 0) -> tuple[np.ndarray, np.ndar
 def quick(**options: float) -> DrawingDecoder:
     """A decoder small enough for a test."""
     return DrawingDecoder(
-        width=16, hidden=32, epochs=40, batch_size=16, learning_rate=5e-3, noise=0.0, **options
+        width=16, hidden=32, epochs=20, batch_size=12, learning_rate=5e-3, noise=0.0, **options
     )
 
 
