@@ -38,6 +38,7 @@ from typing import Literal
 encoder: str = "efficientnet-lite0"  # card, timm:NAME, open_clip:MODEL/TAG, file.py:function, zoo:NAME
 photos: list[str] = ["astronaut", "cat"]  # photographs at which it is linearised here
 k: int = 32  # directions; part of the definition
+n_patterns: int = 4  # input patterns shown
 rounds: int = 5  # power rounds of the range finder on the tiny networks
 live_method: Literal["sketch", "range_finder"] = "sketch"  # for the encoder; the range finder takes twelve times as long
 n_images: int = 6  # images for the tiny networks
@@ -95,12 +96,12 @@ def kept(name: str) -> dict:
 # %% [markdown]
 # ## What an encoder reacts to
 #
-# Here is a photograph, and the four patterns that move its embedding most: add a little of one to the photograph, and the embedding
+# Here is a photograph, and the patterns that move its embedding most: add a little of one to the photograph, and the embedding
 # moves farther than for any other pattern of the same size at right angles to those before.
 
 
 # %%
-def strongest(linear, count: int = 6, steps: int = 3) -> tuple[np.ndarray, np.ndarray]:
+def strongest(linear, count: int, steps: int = 3) -> tuple[np.ndarray, np.ndarray]:
     """The top singular values and input patterns, by subspace iteration."""
     inputs = directions(linear.shape[1], count, seed)
     for _ in range(steps):
@@ -113,15 +114,15 @@ shown = photographs()
 pictures = {name: shown[shown.names.index(name)] for name in photos}
 networks = {weights: load(encoder, weights=weights, seed=seed) for weights in ("pretrained", "random")}
 linear = {weights: linearize(network, pictures[photos[0]]) for weights, network in networks.items()}
-patterns = {weights: strongest(each) for weights, each in linear.items()}
+patterns = {weights: strongest(each, n_patterns + 2) for weights, each in linear.items()}
 
 # %% tags=["hide-input"]
-figure, axes = plt.subplots(2, 5, figsize=(7, 3.1))
+figure, axes = plt.subplots(2, n_patterns + 1, figsize=(1.4 * (n_patterns + 1), 3.1))
 for row, (weights, (values, rows)) in enumerate(patterns.items()):
     point = linear[weights].point[0].numpy().transpose(1, 2, 0)
     axes[row, 0].imshow((point - point.min()) / (point.max() - point.min()))
     axes[row, 0].set_ylabel({"pretrained": "trained", "random": "untrained"}[weights])
-    for column in range(4):
+    for column in range(n_patterns):
         pattern = rows[column].reshape(linear[weights].point.shape[1:]).transpose(1, 2, 0)
         scale = np.quantile(np.abs(pattern), 0.995)
         axes[row, column + 1].imshow(np.clip(0.5 + 0.5 * pattern / scale, 0, 1))
@@ -134,9 +135,9 @@ for axis in axes.flat:
 chapter.figure(
     figure,
     name="jer-patterns",
-    alt="Two rows: a photograph as the network sees it, then four patterns in false colours with their relative singular values; textures on a few "
+    alt="Two rows: a photograph as the network sees it, then patterns in false colours with their relative singular values; textures on a few "
     "parts of the picture for the trained network, noise spread all over it for the untrained one.",
-    caption=f"The four input patterns that move the embedding of {encoder} most, with their singular values relative to the first: trained (top), "
+    caption=f"The input patterns that move the embedding of {encoder} most, with their singular values relative to the first: trained (top), "
     "untrained (bottom).",
 )
 
@@ -401,7 +402,7 @@ rows = []
 for weights, network in networks.items():
     for name, picture in pictures.items():
         number = order.index(name) if name in order else len(order)
-        s = singular_values(network, picture, k, live_method, rounds, seed=(seed, number), check=name == photos[0])
+        s = singular_values(network, picture, k, live_method, rounds, seed=(seed, number), check=(weights, name) == ("pretrained", photos[0]))
         rows.append({"weights": weights, "image": name, "method": live_method, "source": "here", "s": s.values})
         if s.sketch is not None:
             rows.append({"weights": weights, "image": name, "method": "sketch", "source": "here", "s": s.sketch})
