@@ -47,6 +47,7 @@ NETWORKS: dict[str, tuple[Callable[[], nn.Module], int]] = {
     "eva02": (from_timm("eva02_tiny_patch14_224", img_size=56, depth=2), 56),
     "eva02-clip": (from_timm("eva02_base_patch16_clip_224", img_size=64, depth=2), 64),
     "convnext": (from_timm("convnext_atto", depths=(1, 1, 1, 1)), 64),
+    "convnext-linear": (from_timm("convnext_tiny", depths=(1, 1, 1, 1), dims=(24, 48, 96, 192)), 64),
     "swin": (from_timm("swin_tiny_patch4_window7_224", img_size=56, depths=(2, 1, 1, 1)), 56),
     "efficientnet-lite": (from_timm("efficientnet_lite0"), 64),
     "siglip": (from_timm("vit_base_patch16_siglip_224", img_size=64, depth=1, embed_dim=96, num_heads=3), 64),

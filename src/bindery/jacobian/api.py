@@ -18,6 +18,7 @@ from bindery.jacobian.blocks import Token
 from bindery.jacobian.estimators import Method, SingularValues, estimate
 from bindery.jacobian.products import Linearization
 from bindery.jacobian.ranks import KINDS, Kind, effective_rank, rank_free_of_k
+from bindery.jacobian.seeds import Seed, generator
 from bindery.jacobian.selfcheck import SelfCheck, self_check
 from bindery.jacobian.target import Dtype, ImageInput, make_target
 
@@ -40,7 +41,7 @@ def singular_values(
     method: Method = "range_finder",
     rounds: int = 5,
     oversample: int = 0,
-    seed: int | tuple[int, ...] = 0,
+    seed: Seed = 0,
     *,
     module: str | None = None,
     token: Token = "auto",
@@ -223,7 +224,7 @@ def jer(
 def noise_images(count: int, size: int, seed: int = 0) -> Iterator[Tensor]:
     """The control of Paper S, App. E.1: standard normal (1, 3, size, size) inputs, already normalised."""
     for index in range(count):
-        noise = np.random.default_rng((seed, index)).standard_normal((1, 3, size, size))
+        noise = generator("noise", (seed, index)).standard_normal((1, 3, size, size))
         yield torch.from_numpy(noise).float()
 
 

@@ -18,6 +18,7 @@ from bindery.jacobian.estimators import (
 )
 from bindery.jacobian.products import DenseMap, LinearMap
 from bindery.jacobian.ranks import KINDS, effective_rank, rank_free_of_k
+from bindery.jacobian.seeds import Seed
 
 
 def dense(linear: LinearMap, limit: int = EXACT_LIMIT) -> DenseMap:
@@ -25,9 +26,7 @@ def dense(linear: LinearMap, limit: int = EXACT_LIMIT) -> DenseMap:
     return linear if isinstance(linear, DenseMap) else full_jacobian(linear, limit)
 
 
-def rounds_curve(
-    linear: LinearMap, k: int = 32, rounds: int = 8, seed: int | tuple[int, ...] = 0
-) -> pd.DataFrame:
+def rounds_curve(linear: LinearMap, k: int = 32, rounds: int = 8, seed: Seed = 0) -> pd.DataFrame:
     """The range finder after 0, 1, ..., ``rounds`` power rounds, beside the sketch and the exact values.
 
     Returns
@@ -54,7 +53,7 @@ def rounds_curve(
 
 
 def value_errors(
-    linear: LinearMap, k: int = 32, rounds: Sequence[int] = (0, 1, 2, 5), seed: int | tuple[int, ...] = 0
+    linear: LinearMap, k: int = 32, rounds: Sequence[int] = (0, 1, 2, 5), seed: Seed = 0
 ) -> pd.DataFrame:
     """Relative error of each singular value: index 1..k, a column for each number of rounds, ``exact``."""
     if not rounds or min(rounds) < 0:
@@ -70,7 +69,7 @@ def value_errors(
 
 
 def k_curve(
-    linear: LinearMap, ks: Sequence[int] = (4, 8, 16, 32, 64, 128, 256), seed: int | tuple[int, ...] = 0
+    linear: LinearMap, ks: Sequence[int] = (4, 8, 16, 32, 64, 128, 256), seed: Seed = 0
 ) -> pd.DataFrame:
     """Effective ranks against k: the truncation is part of the definition, and it saturates.
 
@@ -100,9 +99,7 @@ def k_curve(
     return pd.DataFrame(rows)
 
 
-def _by_rounds(
-    matrix: DenseMap, k: int, rounds: int, seed: int | tuple[int, ...]
-) -> list[NDArray[np.float64]]:
+def _by_rounds(matrix: DenseMap, k: int, rounds: int, seed: Seed) -> list[NDArray[np.float64]]:
     """Singular values of the range finder after each of 0..rounds, from one run."""
     response = matrix.jvp(directions(matrix.shape[1], k, seed))
     found = []

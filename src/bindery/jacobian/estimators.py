@@ -15,6 +15,7 @@ from torch import Tensor
 
 from bindery.errors import InputError
 from bindery.jacobian.products import DenseMap, LinearMap
+from bindery.jacobian.seeds import Seed, generator
 
 Method = Literal["range_finder", "sketch", "exact"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -37,7 +38,7 @@ class SingularValues:
     """Of the network."""
     rounds: int = 0
     oversample: int = 0
-    seed: int | tuple[int, ...] = 0
+    seed: Seed = 0
     sketch: NDArray[np.float64] | None = None
     """(k,) of J V for the same k directions, which the range finder computes on its way."""
     products: tuple[int, int] = (0, 0)
@@ -55,11 +56,11 @@ class SingularValues:
         return len(self.values)
 
 
-def directions(inputs: int, k: int, seed: int | tuple[int, ...] = 0) -> Tensor:
+def directions(inputs: int, k: int, seed: Seed = 0) -> Tensor:
     """(k, M) float64 orthonormal rows, uniformly distributed, the same for the same (M, k, seed)."""
     if not 1 <= k <= inputs:
         raise InputError(f"k must lie in 1..{inputs}, not {k}")
-    normal = torch.from_numpy(np.random.default_rng(seed).standard_normal((k, inputs)))
+    normal = torch.from_numpy(generator("directions", seed).standard_normal((k, inputs)))
     if 4 * k > inputs:
         return orthonormal_rows(normal)
     # Long Gaussian rows are nearly orthogonal, so Cholesky is as accurate as QR, and six times faster.
@@ -87,7 +88,7 @@ def estimate(
     method: Method = "range_finder",
     rounds: int = 5,
     oversample: int = 0,
-    seed: int | tuple[int, ...] = 0,
+    seed: Seed = 0,
     exact_limit: int = EXACT_LIMIT,
 ) -> SingularValues:
     """The k largest singular values of a linear map, by ``method``.
@@ -127,7 +128,7 @@ def estimate(
 
 
 def range_finder(
-    linear: LinearMap, k: int, width: int, rounds: int, seed: int | tuple[int, ...]
+    linear: LinearMap, k: int, width: int, rounds: int, seed: Seed
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Top k singular values of ``Q' J``, where Q spans ``(J J')^rounds J V``; and those of ``J V``.
 

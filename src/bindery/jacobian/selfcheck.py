@@ -10,6 +10,7 @@ from torch import Tensor
 
 from bindery.errors import InputError
 from bindery.jacobian.products import CUT, Linearization
+from bindery.jacobian.seeds import generator
 from bindery.jacobian.target import Target
 
 # In units of the input's Euclidean norm; large steps resolve tiny Jacobians, small ones dodge ReLU kinks.
@@ -36,7 +37,7 @@ def self_check(target: Target, linear: Linearization, seed: int = 0) -> SelfChec
     InputError
         A silent zero, forward and backward mode that disagree, or a derivative that is not the slope.
     """
-    v = torch.from_numpy(np.random.default_rng(seed).standard_normal(linear.shape[1]))
+    v = torch.from_numpy(generator("check", seed).standard_normal(linear.shape[1]))
     v = (v / v.norm()).to(linear.dtype)
     response = linear.jvp(v[None])[0].double()
     size = float(response.norm())
