@@ -72,9 +72,9 @@ def test_forward_jvp_and_vjp_agree(name):
         with differentiable():
             torch.testing.assert_close(network(image), plain, rtol=1e-4, atol=1e-5)
 
-    found = check_derivative(network, image)
-    assert found.adjoint_gap < 1e-4
-    assert found.finite_difference < 1e-3
+    # Slopes in float64: rounding to float32 moves activations across ReLU6's kinks.
+    assert check_derivative(network, image).adjoint_gap < 1e-4
+    assert check_derivative(network, image, dtype="float64").finite_difference < 1e-5
 
     linear = linearize(network, image)
     assert linear.shape == (plain.shape[1], image.numel())
