@@ -31,7 +31,7 @@ def regress(
     -------
     DataFrame
         pingouin's table of the full model (rows ``names``: Intercept and predictors; ``coef``, ``se``, ``T``,
-        ``p_val``, ``r2``, ``adj_r2``, ``CI2.5``, ``CI97.5``) and ``n``; ``r2_step``, ``adj_r2_step``: of the
+        ``pval``, ``r2``, ``adj_r2``, ``CI2.5``, ``CI97.5``) and ``n``; ``r2_step``, ``adj_r2_step``: of the
         model up to this predictor; ``r2_added``: over the step before; ``r2_loo_family``: of the full model
         predicting each family from the others (below 0: worse than the mean of the other families);
         ``dropped``.
