@@ -157,9 +157,10 @@ def neighbours(vectors: np.ndarray) -> np.ndarray:
     return cosine.argmax(axis=1)
 
 
-untrained = load(encoder, weights="random", seed=seed)
-random_embeddings = store.embeddings(untrained, dataset, progress=False)
-nearest = {"trained": neighbours(embeddings), "untrained": neighbours(random_embeddings)}
+nearest = {"trained": neighbours(embeddings)}
+if network.weights != "custom":  # an own encoder comes with its own weights only
+    untrained = load(encoder, weights="random", seed=seed)
+    nearest["untrained"] = neighbours(store.embeddings(untrained, dataset, progress=False))
 rows = []
 for name, other in nearest.items():
     for factor in dataset.labels.columns:
@@ -180,7 +181,7 @@ figure, axis = plt.subplots(figsize=(6, 2.9))
 factors = list(dataset.labels.columns)
 places = np.arange(len(factors))
 colours = {"trained": figures.CYCLE[0], "untrained": figures.color_of("random")}
-for offset, name in zip((-0.2, 0.2), nearest, strict=True):
+for offset, name in zip((-0.2, 0.2), nearest, strict=False):
     part = agreement[agreement.network == name]
     axis.bar(places + offset, part.agreement, width=0.38, label=name, color=colours[name])
 chance = agreement[agreement.network == "trained"].chance
@@ -213,6 +214,8 @@ for name, share in value.items():
         protocol=f"1-NN by cosine, factor {main}",
     )
     chapter.glue(f"neighbour_{name}", 100 * share)
+if "untrained" not in value:
+    chapter.glue("neighbour_untrained", float("nan"))
 chapter.glue("neighbour_factor", main)
 chapter.glue("neighbour_n", len(dataset))
 

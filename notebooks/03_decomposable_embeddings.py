@@ -311,6 +311,7 @@ def variance_parts(points: np.ndarray) -> dict[str, float]:
 drawings = dataset.sources.iloc[:, 0].tolist() if dataset.sources.shape[1] else None
 two_sources = drawings is not None and pd.Series(drawings).groupby([attributes, objects]).nunique().min() > 1
 networks = {"trained": u}
+untrained = untrained and network.weights != "custom"  # an own encoder comes with its own weights only
 if untrained:
     networks["untrained"] = sphere.unit(
         Store()
@@ -547,13 +548,13 @@ chapter.figure(
 
 # %%
 def connected(n_rows: int, n_columns: int, share: float, draw: np.random.Generator) -> np.ndarray:
-    """A random set of cells whose graph is connected: a spanning tree, then others up to the share."""
+    """A random set of cells whose graph is connected: a spanning tree, then others up to the share, but not all."""
     part, tree, rest = list(range(n_rows + n_columns)), [], []
     for cell_index in draw.permutation(n_rows * n_columns):
         one, two = part[cell_index // n_columns], part[n_rows + cell_index % n_columns]
         (rest if one == two else tree).append(int(cell_index))
         part = [one if member == two else member for member in part]
-    size = max(len(tree), round(share * n_rows * n_columns))
+    size = max(len(tree), min(round(share * n_rows * n_columns), n_rows * n_columns - 1))
     return np.array(tree + rest[: size - len(tree)])
 
 
