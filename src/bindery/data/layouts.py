@@ -29,7 +29,7 @@ def true_layout(kind: str, folder: str | Path, n: int = 8, *, seed: int = 0) -> 
     folder : path
         Made when absent; complete or not there at all, whatever interrupts.
     n : int, at least 8
-        Number of images; "cue-conflict" has at least 16.
+        Number of images; "cue-conflict" has at least 16, "waterbirds" and "celeba" at least 12.
 
     Returns
     -------
@@ -93,9 +93,10 @@ def _ut_zappos(folder: Path, n: int, rng: Generator) -> None:
 
 
 def _waterbirds(folder: Path, n: int, rng: Generator) -> None:
+    """At least 12: every group in every part, so that the worst group exists."""
     rows = []
-    for i in range(n):
-        y, place, part = i % 2, (i // 2) % 2, (0, 0, 0, 0, 1, 1, 2, 2)[i % 8]
+    for i in range(max(n, 12)):
+        y, place, part = i % 2, (i // 2) % 2, (i // 4) % 3
         name = ("001.Black_footed_Albatross", "002.Laysan_Albatross")[y] + f"/Bird_{i:04d}.jpg"
         _picture(folder / name, rng)
         rows.append((i + 1, name, y, part, place, f"/x/place_{i}.jpg"))
@@ -104,6 +105,8 @@ def _waterbirds(folder: Path, n: int, rng: Generator) -> None:
 
 
 def _celeba(folder: Path, n: int, rng: Generator) -> None:
+    """At least 12, as Waterbirds."""
+    n = max(n, 12)
     names = [f"{i + 1:06d}.jpg" for i in range(n)]
     for name in names:
         _picture(folder / "img_align_celeba" / "img_align_celeba" / name, rng)
@@ -111,7 +114,7 @@ def _celeba(folder: Path, n: int, rng: Generator) -> None:
     blond = [(-1, 1)[(i // 2) % 2] for i in range(n)]
     frame = pd.DataFrame({"image_id": names, "Blond_Hair": blond, "Male": sign, "Young": 1})
     frame.to_csv(folder / "list_attr_celeba.csv", index=False)
-    part = [(0, 0, 0, 0, 1, 1, 2, 2)[i % 8] for i in range(n)]
+    part = [(i // 4) % 3 for i in range(n)]
     pd.DataFrame({"image_id": names, "partition": part}).to_csv(
         folder / "list_eval_partition.csv", index=False
     )
