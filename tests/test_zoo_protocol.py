@@ -54,6 +54,16 @@ def test_declared_protocol_is_complete_and_in_order() -> None:
         config.check()
 
 
+def test_additions_are_named_by_their_budget_and_stay_outside_the_verdicts() -> None:
+    declared = protocol.read()
+    added = protocol.additions(declared)
+    names = {protocol.run_name(config) for config in added}
+    assert "bound-256k-s0" in names
+    assert not names & {protocol.run_name(config) for config in declared.plan()}
+    table = pd.DataFrame({"name": sorted(names), "jer": 1.0})
+    assert zoo_results.declared(table).empty
+
+
 def test_tuned_rates_and_changes_reach_the_configuration(plan: protocol.Protocol) -> None:
     assert plan.config("vicreg", "standard", 1).learning_rate == 5e-4
     assert plan.config("clip-bag", "standard", 1).learning_rate == 2e-3

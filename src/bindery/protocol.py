@@ -26,6 +26,7 @@ from bindery.zoo import release
 from bindery.zoo.train import Config, Pool, Trained, train, with_options
 
 FILE = Path("notebooks/protocols/zoo.yml")
+ADDITIONS = Path("notebooks/protocols/zoo_additions.yml")
 
 
 class _Strict(BaseModel):
@@ -93,9 +94,12 @@ class Protocol(_Strict):
                     yield self.config(objective, condition, seed)
 
     def _exhibits(self) -> Iterator[Config]:
-        for item in self.exhibits:
-            given: dict[str, Any] = {"condition": "photometric", "seed": self.seeds[0]} | item
-            yield self.config(**given)
+        yield from (self.exhibit(item) for item in self.exhibits)
+
+    def exhibit(self, item: dict[str, Any]) -> Config:
+        """The configuration of an exhibit: the first seed, photometric, but for what the item says."""
+        given: dict[str, Any] = {"condition": "photometric", "seed": self.seeds[0]} | item
+        return self.config(**given)
 
 
 def read(path: Path | None = None) -> Protocol:
@@ -113,6 +117,25 @@ def read(path: Path | None = None) -> Protocol:
         raise DataError(f"cannot read the protocol {path.name}: {error.strerror}") from error
     except (ValidationError, yaml.YAMLError) as error:
         raise DataError(f"{path.name} is no valid protocol: {error}") from error
+
+
+class Additions(_Strict):
+    """Trainings thought of after the run had been seen, with the reason; outside every verdict."""
+
+    reason: str
+    trainings: list[dict[str, Any]]
+
+
+def additions(protocol: Protocol, path: Path | None = None) -> list[Config]:
+    """Configurations of the later additions; none when their file is absent."""
+    path = path or project_root() / ADDITIONS
+    if not path.exists():
+        return []
+    try:
+        held = Additions.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (ValidationError, yaml.YAMLError) as error:
+        raise DataError(f"{path.name} is no valid list of additions: {error}") from error
+    return [protocol.exhibit(item) for item in held.trainings]
 
 
 def run_name(config: Config) -> str:

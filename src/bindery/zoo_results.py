@@ -66,7 +66,7 @@ def measure_all(folder: Path, output: Path, say: Callable[[str], object] = print
         fresh = [*measurement.pixel_rows(plan), *measurement.random_rows(plan)]
         rows |= {row["name"]: row for row in fresh}
     found = release.cards(folder)
-    order = [protocol.run_name(config) for config in plan.plan()]
+    order = [protocol.run_name(config) for config in [*plan.plan(), *protocol.additions(plan)]]
     for name in [name for name in order if name in found]:
         if rows.get(name, {}).get("weights_sha256") == found[name].sha256:
             continue

@@ -103,7 +103,8 @@ def run(
     """Train the declared encoders in their order; what is there is kept. About 94 x 30 CPU seconds."""
     from bindery import protocol as declared
 
-    plan = list(declared.read().plan())
+    protocol = declared.read()
+    plan = [*protocol.plan(), *declared.additions(protocol)]
     for done, card in enumerate(declared.run(plan, _folder(folder)), start=1):
         console.print(f"{card.name}  loss {card.final_loss:.4g}")
         if limit is not None and done >= limit:

@@ -82,6 +82,8 @@ def variant_name(config: Config) -> str:
         parts.append(config.backbone)
     if config.width is not None:
         parts.append(f"w{config.width}")
+    if config.images > Config.images:
+        parts.append(f"{config.images // 1024}k")
     parts += [f"{key}{value}" for key, value in sorted(config.options.items())]
     return "-".join(parts)
 
