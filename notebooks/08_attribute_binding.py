@@ -26,7 +26,7 @@
 # Paper S asks and what it does not, which scores need no binding at all, and where a published eight-way accuracy can
 # mislead. **Reading** 20 minutes · **running** about a minute · **data** rendered scenes of two coloured shapes; drawings of
 # two people · **encoders** EfficientNet-Lite0, 1 and 2 with ImageNet weights {cite}`tan2019`, the same three untrained,
-# tiny untrained networks, and the encoders of {doc}`15_train_the_zoo` where they are at hand.
+# tiny untrained networks, and the small encoders of the zoo (`bindery zoo`) where they are at hand.
 # :::
 #
 # A red disc on the left and a green cross on the right: an encoder that *binds* knows that the **disc** is **left**. One

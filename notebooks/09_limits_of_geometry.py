@@ -25,7 +25,7 @@
 # **You need** {doc}`01_encoders_and_embeddings` and {doc}`08_attribute_binding`. **You will be able to** compute three measures of how
 # well embeddings are spread, say what each owes to the number of images, and judge what "no correlation over 26 encoders" can mean.
 # **Reading** 25 minutes · **running** under a minute · **data** synthetic clouds; images in which shape and texture disagree
-# {cite}`geirhos2019` (as committed embeddings) · **encoders** EfficientNet-Lite 0, 1, 2; the encoders of {doc}`15_train_the_zoo`
+# {cite}`geirhos2019` (as committed embeddings) · **encoders** EfficientNet-Lite 0, 1, 2; the small encoders of the zoo (`bindery zoo`)
 # where their table is at hand.
 # :::
 #
@@ -433,7 +433,7 @@ found.round(2)
 #
 # ## The zoo
 #
-# The zoo of {doc}`15_train_the_zoo` holds what differs between the paper's encoders fixed: one network, one length $D$, one training set, one budget; only the
+# The zoo of small encoders (`bindery zoo`) holds what differs between the paper's encoders fixed: one network, one length $D$, one training set, one budget; only the
 # objective changes. One point is one objective, seeds averaged. Untrained networks and the positive control (trained on the answer) are shown and enter no coefficient; geometry is
 # measured on scenes like those of the training, never on the binding stimuli.
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import jupytext
+import numpy as np
 import papermill
 import pytest
 
@@ -79,6 +80,17 @@ def test_an_imported_constant_is_no_injected_name() -> None:
     cell = "from string import digits as CHARACTERS\nchapter = start(globals())"
     exec(cell.splitlines()[0], namespace)
     assert start(namespace | {"In": ["", CELL, cell]}).parameters["n"] == 4
+
+
+def test_numpy_numbers_are_glued_as_plain_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    glued: dict[str, Any] = {}
+    monkeypatch.setattr("myst_nb.glue", lambda name, value, display: glued.__setitem__(name, value))
+    chapter = start(session())
+    for value in (np.float64(0.5), np.float32(2), np.int64(3), True, "text", 1.5):
+        chapter.glue(type(value).__name__, value)
+    assert {name: type(value) for name, value in glued.items()} == {
+        "float64": float, "float32": float, "int64": int, "bool": bool, "str": str, "float": float,
+    }  # fmt: skip
 
 
 def test_starting_again_in_a_used_session_is_allowed() -> None:

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bindery.errors import InputError
 from bindery.parameters import Parameter, nearest, parse, parse_cell
 
@@ -59,10 +61,13 @@ class Chapter:
         return figures.finish(fig, name, alt, caption)
 
     def glue(self, name: str, value: Any) -> None:
-        """Make ``value`` quotable in prose as ``{glue:text}`name```, so that no number is typed."""
+        """Make ``value`` quotable in prose as ``{glue:text}`name```, so that no number is typed.
+
+        A NumPy scalar becomes a Python number: its own text form cannot be formatted on the page.
+        """
         from myst_nb import glue
 
-        glue(name, value, display=False)
+        glue(name, value.item() if isinstance(value, np.generic) else value, display=False)
 
 
 def start(namespace: MutableMapping[str, Any]) -> Chapter:
