@@ -27,18 +27,23 @@ class TextSide:
 
     @torch.no_grad()
     def encode(self, prompts: Sequence[str], batch_size: int = 128) -> NDArray[np.float32]:
-        """(N, D) float32 embeddings of N prompts, not unit-normed."""
+        """(N, D) float32 embeddings of N prompts, not unit-normed; computed on the GPU when there is one."""
         if (
             isinstance(prompts, str)
             or not prompts
             or not all(isinstance(p, str) and p.strip() for p in prompts)
         ):
             raise InputError("prompts must be a non-empty list of non-empty strings")
-        device = next(self.model.parameters()).device
+        home = next(self.model.parameters()).device
+        device = torch.device("cuda") if torch.cuda.is_available() else home
         rows = []
-        for start in range(0, len(prompts), batch_size):
-            tokens = self.tokenizer(list(prompts[start : start + batch_size])).to(device)
-            rows.append(self.model.encode_text(tokens).float().cpu().numpy())  # type: ignore[operator]
+        try:
+            self.model.to(device)
+            for start in range(0, len(prompts), batch_size):
+                tokens = self.tokenizer(list(prompts[start : start + batch_size])).to(device)
+                rows.append(self.model.encode_text(tokens).float().cpu().numpy())  # type: ignore[operator]
+        finally:
+            self.model.to(home)
         return np.concatenate(rows)
 
     @property
