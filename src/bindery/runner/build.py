@@ -57,7 +57,7 @@ class Options:
 def make_plan(project: Project, options: Options, results: Path | None = None) -> Plan:
     """Read chapters and profile, strictly, and set up the plan; nothing runs."""
     chapters = read_chapters(project.notebooks)
-    parameters = load_profile(project.notebooks, options.profile, chapters)
+    parameters = load_profile(project.notebooks, options.profile, chapters, rehearse=options.rehearse)
     only = tuple(select(chapters, name).id for name in options.only)
     hashes = Hashes(project.cache / "hashes.json")
     outputs = Outputs(results or project.cache / "executed" / options.profile, hashes)

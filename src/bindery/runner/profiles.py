@@ -15,12 +15,16 @@ from bindery.runner.chapters import ChapterSource
 
 
 class Profile(BaseModel):
-    """``defaults`` apply to every chapter that declares the name; ``chapters`` override them."""
+    """``defaults`` apply to every chapter that declares the name; ``chapters`` override them.
+
+    ``rehearse`` overrides both in a rehearsal, so that a list of twenty encoders is walked with two.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     defaults: dict[str, Any] = {}
     chapters: dict[str, dict[str, Any]] = {}
+    rehearse: dict[str, dict[str, Any]] = {}
 
 
 def profile_names(notebooks: Path) -> list[str]:
@@ -28,7 +32,7 @@ def profile_names(notebooks: Path) -> list[str]:
 
 
 def load_profile(
-    notebooks: Path, name: str, chapters: Mapping[str, ChapterSource]
+    notebooks: Path, name: str, chapters: Mapping[str, ChapterSource], *, rehearse: bool = False
 ) -> dict[str, dict[str, Any]]:
     """The complete, checked parameters of every chapter under the profile.
 
@@ -42,7 +46,7 @@ def load_profile(
         raise InputError(f"unknown profile {name!r}; profiles: {', '.join(known)}")
     where = f" in notebooks/profiles/{name}.yml"
     profile = _read(notebooks / "profiles" / f"{name}.yml", where)
-    for chapter in profile.chapters:
+    for chapter in [*profile.chapters, *profile.rehearse]:
         if chapter not in chapters:
             raise InputError(f"unknown chapter {chapter!r}{where}; {nearest(chapter, chapters, 'chapters')}")
     declared = {parameter for chapter in chapters.values() for parameter in chapter.parameters}
@@ -51,12 +55,20 @@ def load_profile(
             raise InputError(
                 f"unknown parameter {parameter!r}{where}; {nearest(parameter, declared, 'parameters')}"
             )
-    return {key: _values(chapter, profile, where) for key, chapter in chapters.items()}
+    both = [_values(chapters, profile, where, rehearsal) for rehearsal in (False, True)]  # check both
+    return both[rehearse]
 
 
-def _values(chapter: ChapterSource, profile: Profile, where: str) -> dict[str, Any]:
+def _values(
+    chapters: Mapping[str, ChapterSource], profile: Profile, where: str, rehearse: bool
+) -> dict[str, dict[str, Any]]:
+    return {key: _chapter_values(chapter, profile, where, rehearse) for key, chapter in chapters.items()}
+
+
+def _chapter_values(chapter: ChapterSource, profile: Profile, where: str, rehearse: bool) -> dict[str, Any]:
     shared = {name: value for name, value in profile.defaults.items() if name in chapter.parameters}
     given = shared | profile.chapters.get(chapter.id, {})
+    given |= profile.rehearse.get(chapter.id, {}) if rehearse else {}
     try:
         return validate(chapter.parameters, given, where=f" of {chapter.id}")
     except InputError as error:
@@ -73,5 +85,5 @@ def _read(path: Path, where: str) -> Profile:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
         raise InputError(
-            f"{field}{where}: {first['msg'].lower()}; expected 'defaults:' and 'chapters:'"
+            f"{field}{where}: {first['msg'].lower()}; expected 'defaults:', 'chapters:' and 'rehearse:'"
         ) from None
