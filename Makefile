@@ -19,9 +19,10 @@ book: $(STAMP)
 	@$(BIN)/bindery build
 
 test: $(STAMP)
-	@$(BIN)/bindery build --profile smoke
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
-	@$(BIN)/python -m pytest
+	@$(BIN)/bindery build --profile smoke
+	@$(BIN)/bindery build --profile paper --rehearse --no-book
+	@$(BIN)/python -m pytest -n 2 --dist loadfile
 
 bench: $(STAMP)
 	@$(BIN)/python -m benchmarks

@@ -36,11 +36,15 @@
 # %% tags=["parameters"]
 from typing import Literal
 
-encoders: list[str] = ["efficientnet-lite0"]  # computed here; card, timm:NAME, open_clip:MODEL/TAG, file.py:function, zoo:NAME
+encoders: list[str] = [
+    "efficientnet-lite0"
+]  # computed here; card, timm:NAME, open_clip:MODEL/TAG, file.py:function, zoo:NAME
 n_live: int = 20  # trials computed here for each of them
 n_trials: int = 600  # trials for everything that needs no large network
 n_zoo: int = 200  # trials for each small encoder of the zoo
-zoo_condition: Literal["photometric", "standard"] = "photometric"  # how the zoo's encoders were augmented in training
+zoo_condition: Literal["photometric", "standard"] = (
+    "photometric"  # how the zoo's encoders were augmented in training
+)
 n_factor: int = 100  # single-factor trials for each tiny network
 duo_styles: list[str] = ["twemoji", "noto", "openmoji"]  # who drew the pairs of people
 seed: int = 8  # seed of the scenes; the kept results are for 8
@@ -148,19 +152,34 @@ def codes(trials: binding.Trials, size: int = 32) -> dict[str, BindingResult]:
     images, level = trials.images(size), sc.GROUNDS[trials.ground]
     made = {
         "constant": np.ones((len(images), 1)),
-        **{f"oracle: {kind}": binding.oracle(trials.scenes, kind) for kind in ("shape", "place", "bag", "bound")},
-        **{f"pixels: {kind}": binding.pixel_code(images, kind, ground=level) for kind in ("rgb", "grey", "contrast")},
+        **{
+            f"oracle: {kind}": binding.oracle(trials.scenes, kind)
+            for kind in ("shape", "place", "bag", "bound")
+        },
+        **{
+            f"pixels: {kind}": binding.pixel_code(images, kind, ground=level)
+            for kind in ("rgb", "grey", "contrast")
+        },
     }
     return {name: binding.evaluate(code, trials) for name, code in made.items()}
 
 
-settings = {"dark, jitter": ("dark", "jitter"), "dark, exact": ("dark", "exact"), "grey, jitter": ("grey", "jitter")}
-bare = {
-    name: codes(binding.trials(n_trials, seed=seed, mode=mode, ground=ground)) for name, (ground, mode) in settings.items()
+settings = {
+    "dark, jitter": ("dark", "jitter"),
+    "dark, exact": ("dark", "exact"),
+    "grey, jitter": ("grey", "jitter"),
 }
-table = pd.DataFrame({name: {code: result.accuracy for code, result in found.items()} for name, found in bare.items()})
+bare = {
+    name: codes(binding.trials(n_trials, seed=seed, mode=mode, ground=ground))
+    for name, (ground, mode) in settings.items()
+}
+table = pd.DataFrame(
+    {name: {code: result.accuracy for code, result in found.items()} for name, found in bare.items()}
+)
 table["swap choice (dark, jitter)"] = {code: result.swap for code, result in bare["dark, jitter"].items()}
-table.style.format("{:.3f}").set_caption(f"Accuracy without a network, {n_trials} trials; chance {binding.CHANCE:.3f}, swap choice .5")
+table.style.format("{:.3f}").set_caption(
+    f"Accuracy without a network, {n_trials} trials; chance {binding.CHANCE:.3f}, swap choice .5"
+)
 
 # %% tags=["hide-input"]
 figure, axes = plt.subplots(1, 2, figsize=(7, 3.1), sharey=True)
@@ -170,7 +189,9 @@ for offset, (setting, (colour, mark)) in zip((-0.2, 0, 0.2), looks.items(), stri
     for axis, measure in zip(axes, ("accuracy", "swap"), strict=True):
         values = [getattr(bare[setting][name], measure) for name in names]
         axis.plot(values, np.arange(len(names)) + offset, mark, ms=5, color=colour, label=setting, ls="")
-for axis, chance, title in zip(axes, (binding.CHANCE, 0.5), ("eight-way accuracy", "swap choice"), strict=True):
+for axis, chance, title in zip(
+    axes, (binding.CHANCE, 0.5), ("eight-way accuracy", "swap choice"), strict=True
+):
     axis.axvline(chance, color="0.35", lw=1, ls=":")
     axis.set_xlim(-0.03, 1.03)
     axis.set_xlabel(title)
@@ -191,7 +212,13 @@ for setting in settings:
     for kind in ("rgb", "grey", "contrast"):
         result = bare[setting][f"pixels: {kind}"]
         chapter.measure(
-            f"pixels_{kind}", result.accuracy, ci=result.interval, n=result.n, data="binding scenes", protocol=f"{setting}, 32 px", variant=setting
+            f"pixels_{kind}",
+            result.accuracy,
+            ci=result.interval,
+            n=result.n,
+            data="binding scenes",
+            protocol=f"{setting}, 32 px",
+            variant=setting,
         )
 chapter.glue("grey_dark", bare["dark, jitter"]["pixels: grey"].accuracy)
 chapter.glue("grey_exact", bare["dark, exact"]["pixels: grey"].accuracy)
@@ -247,11 +274,17 @@ def rows_of(network: Encoder, scenes: sc.Scenes) -> np.ndarray:
 
 
 kept_file = results_dir() / "attribute_binding.parquet"
-kept = pd.read_parquet(kept_file) if kept_file.exists() else pd.DataFrame(columns=["encoder", "weights", "readout", "grid", "ground"])
+kept = (
+    pd.read_parquet(kept_file)
+    if kept_file.exists()
+    else pd.DataFrame(columns=["encoder", "weights", "readout", "grid", "ground"])
+)
 columns = [f"s{i}" for i in range(8)]
 
 
-def kept_result(name: str, weights: str, readout: str = "cosine", grid: int = 1, ground: str = "dark") -> BindingResult | None:
+def kept_result(
+    name: str, weights: str, readout: str = "cosine", grid: int = 1, ground: str = "dark"
+) -> BindingResult | None:
     """The kept similarities, or None."""
     wanted = {"encoder": name, "weights": weights, "readout": readout, "grid": grid, "ground": ground}
     part = kept[np.logical_and.reduce([kept[key] == value for key, value in wanted.items()])]
@@ -271,8 +304,18 @@ for name, weights in sorted(set(zip(kept["encoder"], kept["weights"], strict=Tru
         if name in live and weights == networks[name].weights:
             first = found.similarities[:n_live]
             gap = float(np.abs(first - live[name].similarities[: len(first)]).max())
-            print(f"{name}: kept and computed similarities differ by at most {gap:.1e} over {len(first)} trials")
-            chapter.measure("kept_gap", gap, n=len(first), encoders=name, data="binding scenes", protocol="largest difference of a cosine", variant=name)
+            print(
+                f"{name}: kept and computed similarities differ by at most {gap:.1e} over {len(first)} trials"
+            )
+            chapter.measure(
+                "kept_gap",
+                gap,
+                n=len(first),
+                encoders=name,
+                data="binding scenes",
+                protocol="largest difference of a cosine",
+                variant=name,
+            )
         results[name, weights] = found
 chapter.glue("kept_n", max((r.n for r in results.values()), default=0))
 
@@ -296,13 +339,17 @@ for name, card in zoo.cards().items():
         found = binding.evaluate(embedder(zoo.load(name).module)(zoo_images), zoo_trials)
         trained.setdefault(card.objective, []).append(found)
         family_of[card.objective] = card.family
-print(f"{len(trained)} trained objectives of the zoo here ({zoo_condition}), {len(untrained)} untrained tiny networks")
+print(
+    f"{len(trained)} trained objectives of the zoo here ({zoo_condition}), {len(untrained)} untrained tiny networks"
+)
 
 
 # %% tags=["hide-input"]
 def pooled_row(name: str, parts: list[BindingResult], family: str) -> dict[str, object]:
     """One line of the table: seeds averaged, Wilson interval for the trials of one."""
-    accuracy, swap = (float(np.mean([getattr(part, what) for part in parts])) for what in ("accuracy", "swap"))
+    accuracy, swap = (
+        float(np.mean([getattr(part, what) for part in parts])) for what in ("accuracy", "swap")
+    )
     n = parts[0].n
     return {
         "encoder": name, "family": family, "seeds": len(parts), "n": n,
@@ -318,21 +365,32 @@ def family(name: str, weights: str) -> str:
     return known if known in figures.FAMILIES else "yours"
 
 
-lines = [pooled_row(name if weights == "pretrained" else f"{name}, {weights}", [found], family(name, weights)) for (name, weights), found in results.items()]
+lines = [
+    pooled_row(name if weights == "pretrained" else f"{name}, {weights}", [found], family(name, weights))
+    for (name, weights), found in results.items()
+]
 lines.sort(key=lambda line: (line["family"] == "random", line["encoder"]))
 for backbone in ("resnet", "vit"):
     parts = [found for (kind, _), found in untrained.items() if kind == backbone]
     lines.append(pooled_row(f"tiny {backbone}, random", parts, "random"))
-lines += sorted((pooled_row(f"zoo: {name}", parts, family_of[name]) for name, parts in trained.items()), key=lambda line: -line["accuracy"])
+lines += sorted(
+    (pooled_row(f"zoo: {name}", parts, family_of[name]) for name, parts in trained.items()),
+    key=lambda line: -line["accuracy"],
+)
 grey_pixels = bare["dark, jitter"]["pixels: grey"]
 figure, axes = plt.subplots(1, 2, figsize=(7, 0.28 * len(lines) + 1.3), sharey=True)
 for axis, what, chance in zip(axes, ("accuracy", "swap"), (binding.CHANCE, 0.5), strict=True):
     axis.axvline(chance, color="0.35", lw=1, ls=":", label="chance")
     axis.axvline(0.5, color=figures.color_of("contradicts"), lw=1, ls="--", label="bag ceiling")
-    axis.axvline(getattr(grey_pixels, what), color=figures.color_of("pixels"), lw=1, ls="-.", label="grey pixels")
+    axis.axvline(
+        getattr(grey_pixels, what), color=figures.color_of("pixels"), lw=1, ls="-.", label="grey pixels"
+    )
     for row, line in enumerate(lines):
         low, high = line[f"{what}_ci"]
-        look = {"color": figures.color_of(line["family"], "black"), "marker": figures.marker_of(line["family"], "p")}
+        look = {
+            "color": figures.color_of(line["family"], "black"),
+            "marker": figures.marker_of(line["family"], "p"),
+        }
         hollow = {"mfc": "white"} if line["family"] == "random" else {}
         axis.plot([low, high], [row, row], color=look["color"], lw=1.4)
         axis.plot(line[what], row, ms=6.5, ls="", **look, **hollow)
@@ -354,8 +412,15 @@ chapter.figure(
 for line in lines:
     for what in ("accuracy", "swap"):
         chapter.measure(
-            f"binding_{what}", line[what], ci=line[f"{what}_ci"], n=line["n"], encoders=line["encoder"].removesuffix(", random") + ("#random" if line["family"] == "random" else ""),
-            data="binding scenes", protocol="jitter, dark ground, cosine, whole image; seeds averaged", variant=line["encoder"],
+            f"binding_{what}",
+            line[what],
+            ci=line[f"{what}_ci"],
+            n=line["n"],
+            encoders=line["encoder"].removesuffix(", random")
+            + ("#random" if line["family"] == "random" else ""),
+            data="binding scenes",
+            protocol="jitter, dark ground, cosine, whole image; seeds averaged",
+            variant=line["encoder"],
         )
 head = next(line for line in lines if line["encoder"] == encoders[0])
 twin = next((line for line in lines if line["encoder"] == f"{encoders[0]}, random"), None)
@@ -366,7 +431,10 @@ chapter.glue("head_interval", "[{:.2f}, {:.2f}]".format(*head["accuracy_ci"]))
 chapter.glue("head_swap", head["swap"])
 chapter.glue("head_swap_interval", "[{:.2f}, {:.2f}]".format(*head["swap_ci"]))
 chapter.glue("twin_accuracy", f"{twin['accuracy']:.2f}" if twin else "not measured")
-chapter.glue("n_beyond_bag", sum(line["swap_ci"][0] > 0.5 for line in lines if line["family"] not in ("random", "control")))
+chapter.glue(
+    "n_beyond_bag",
+    sum(line["swap_ci"][0] > 0.5 for line in lines if line["family"] not in ("random", "control")),
+)
 chapter.glue("n_trained", sum(line["family"] not in ("random", "control") for line in lines))
 
 # %% [markdown]
@@ -384,14 +452,23 @@ chapter.glue("n_trained", sum(line["family"] not in ("random", "control") for li
 # %% tags=["hide-input"]
 kinds = list(dict.fromkeys(binding.KINDS[1:]))
 extra = {
-    f"({name})": bare["dark, jitter"][name].against for name in ("oracle: bag", "oracle: place", "pixels: grey")
+    f"({name})": bare["dark, jitter"][name].against
+    for name in ("oracle: bag", "oracle: place", "pixels: grey")
 }
 matrix = pd.DataFrame({**{line["encoder"]: line["against"] for line in lines}, **extra}).T[kinds]
 figure, axis = plt.subplots(figsize=(5.6, 0.25 * len(matrix) + 0.9))
 shown = axis.imshow(matrix, vmin=0, vmax=1, cmap="PuOr", aspect="auto")
 for i, j in np.ndindex(matrix.shape):
     value = matrix.iloc[i, j]
-    axis.text(j, i, f"{value:.2f}".lstrip("0") if value < 1 else "1", ha="center", va="center", fontsize=7.5, color="white" if abs(value - 0.5) > 0.3 else "black")
+    axis.text(
+        j,
+        i,
+        f"{value:.2f}".lstrip("0") if value < 1 else "1",
+        ha="center",
+        va="center",
+        fontsize=7.5,
+        color="white" if abs(value - 0.5) > 0.3 else "black",
+    )
 axis.set_xticks(range(len(kinds)), kinds, fontsize=8.5)
 axis.set_yticks(range(len(matrix)), matrix.index, fontsize=8)
 axis.xaxis.tick_top()
@@ -405,7 +482,9 @@ chapter.figure(
     "is weakest in the swap column.",
     caption="Share of trials in which the target is closer than a distractor of one kind; chance is .5. In brackets, codes without a network.",
 )
-weakest = matrix.loc[[line["encoder"] for line in lines if line["family"] not in ("random", "control")]].idxmin(axis=1)
+weakest = matrix.loc[
+    [line["encoder"] for line in lines if line["family"] not in ("random", "control")]
+].idxmin(axis=1)
 chapter.glue("n_swap_weakest", int((weakest == "swap").sum()))
 
 # %% [markdown]
@@ -419,17 +498,38 @@ chapter.glue("n_swap_weakest", int((weakest == "swap").sum()))
 # show that, an honest version (fitted on one half, judged on the other, both ways), and the threshold-free area under the ROC curve.
 
 # %% tags=["hide-input"]
-pairs = {name if weights == "pretrained" else f"{name}, {weights}": binding.same_different(found, seed=seed) for (name, weights), found in results.items()}
+pairs = {
+    name if weights == "pretrained" else f"{name}, {weights}": binding.same_different(found, seed=seed)
+    for (name, weights), found in results.items()
+}
 pairs |= {f"zoo: {name}": binding.same_different(parts[0], seed=seed) for name, parts in trained.items()}
-pairs |= {f"({name})": binding.same_different(bare["dark, jitter"][name], seed=seed) for name in ("oracle: bag", "oracle: bound", "pixels: grey")}
-same = pd.DataFrame({name: {"out of sample": r.out_of_sample, "in sample": r.in_sample, "AUROC": r.auroc, "pairs": r.n} for name, r in pairs.items()}).T
+pairs |= {
+    f"({name})": binding.same_different(bare["dark, jitter"][name], seed=seed)
+    for name in ("oracle: bag", "oracle: bound", "pixels: grey")
+}
+same = pd.DataFrame(
+    {
+        name: {"out of sample": r.out_of_sample, "in sample": r.in_sample, "AUROC": r.auroc, "pairs": r.n}
+        for name, r in pairs.items()
+    }
+).T
 for name, r in pairs.items():
-    chapter.measure("same_different", r.out_of_sample, n=r.n, encoders=name, data="binding scenes", protocol="threshold out of sample, balanced pairs", variant=name)
+    chapter.measure(
+        "same_different",
+        r.out_of_sample,
+        n=r.n,
+        encoders=name,
+        data="binding scenes",
+        protocol="threshold out of sample, balanced pairs",
+        variant=name,
+    )
 optimism = same["in sample"] - same["out of sample"]
 few = same["pairs"] < 0.5 * n_trials
 chapter.glue("optimism", 100 * float(optimism[few].mean() if few.any() else optimism.mean()))
 chapter.glue("optimism_n", int(same["pairs"][few].median() if few.any() else same["pairs"].median()))
-same.style.format({"out of sample": "{:.3f}", "in sample": "{:.3f}", "AUROC": "{:.3f}", "pairs": "{:.0f}"}).set_caption("Same/different; chance .5")
+same.style.format(
+    {"out of sample": "{:.3f}", "in sample": "{:.3f}", "AUROC": "{:.3f}", "pairs": "{:.0f}"}
+).set_caption("Same/different; chance .5")
 
 # %% [markdown]
 # With about {glue:text}`optimism_n` pairs the in-sample threshold flatters by {glue:text}`optimism:.1f` points on average: near chance
@@ -451,24 +551,51 @@ except DataError:
 for backbone in ("resnet", "vit"):
     embed = embedder(tiny[backbone, 0])
     for index, factor in enumerate(binding.FACTORS):
-        found = binding.factor_retrieval(embed, binding.factor_trials(factor, n_factor, seed=seed + 2 + index), size=32)
-        control_rows.append({"encoder": f"tiny {backbone}, random", "factor": factor, "measure": "retrieval", "value": found.accuracy})
-    parts = [sc.training_scenes(n_factor * 4, seed=seed + 5 + k, objects=(2, 2), ground="dark") for k in (0, 1)]
-    scores = binding.linear_probe(embed(sc.render(parts[0], 32)), parts[0], embed(sc.render(parts[1], 32)), parts[1])
-    control_rows += [{"encoder": f"tiny {backbone}, random", "factor": f, "measure": "probe AUROC", "value": v} for f, v in scores.items()]
+        found = binding.factor_retrieval(
+            embed, binding.factor_trials(factor, n_factor, seed=seed + 2 + index), size=32
+        )
+        control_rows.append(
+            {
+                "encoder": f"tiny {backbone}, random",
+                "factor": factor,
+                "measure": "retrieval",
+                "value": found.accuracy,
+            }
+        )
+    parts = [
+        sc.training_scenes(n_factor * 4, seed=seed + 5 + k, objects=(2, 2), ground="dark") for k in (0, 1)
+    ]
+    scores = binding.linear_probe(
+        embed(sc.render(parts[0], 32)), parts[0], embed(sc.render(parts[1], 32)), parts[1]
+    )
+    control_rows += [
+        {"encoder": f"tiny {backbone}, random", "factor": f, "measure": "probe AUROC", "value": v}
+        for f, v in scores.items()
+    ]
 for row in zoo_rows.to_dict("records"):
     for factor in (*binding.FACTORS, "bound"):
         told = {"retrieval": row.get(f"retrieval_{factor}", np.nan), "probe AUROC": row[f"probe_{factor}"]}
-        control_rows += [{"encoder": f"zoo: {row['objective']}", "factor": factor, "measure": m, "value": v} for m, v in told.items()]
+        control_rows += [
+            {"encoder": f"zoo: {row['objective']}", "factor": factor, "measure": m, "value": v}
+            for m, v in told.items()
+        ]
 controls_file = results_dir() / "attribute_binding_controls.parquet"
 if controls_file.exists():
     told = pd.read_parquet(controls_file)
     told["encoder"] = told["encoder"].where(told["weights"] == "pretrained", told["encoder"] + ", random")
     control_rows = told[["encoder", "factor", "measure", "value"]].to_dict("records") + control_rows
-control = pd.DataFrame(control_rows).dropna().pivot_table(index="encoder", columns=["measure", "factor"], values="value", sort=False)
-wanted = [("retrieval", f) for f in binding.FACTORS] + [("probe AUROC", f) for f in (*binding.FACTORS, "bound")]
+control = (
+    pd.DataFrame(control_rows)
+    .dropna()
+    .pivot_table(index="encoder", columns=["measure", "factor"], values="value", sort=False)
+)
+wanted = [("retrieval", f) for f in binding.FACTORS] + [
+    ("probe AUROC", f) for f in (*binding.FACTORS, "bound")
+]
 control = control.reindex(columns=pd.MultiIndex.from_tuples(wanted))
-control.style.format("{:.2f}", na_rep="·").set_caption("Retrieval by cosine (chance .125) and linear probe (AUROC, chance .5) of one factor at a time")
+control.style.format("{:.2f}", na_rep="·").set_caption(
+    "Retrieval by cosine (chance .125) and linear probe (AUROC, chance .5) of one factor at a time"
+)
 
 # %% [markdown]
 # The two halves of the table answer different questions. A high probe and a low retrieval mean that the factor is in the embedding while the
@@ -486,11 +613,24 @@ held = [(name, weights) for name, weights in results if kept_result(name, weight
 if held:
     figure, axes = plt.subplots(1, 2, figsize=(7, 3.0))
     for name, weights in held:
-        look = {"color": figures.color_of(family(name, weights)), "marker": "od^s"[sorted({n for n, _ in held}).index(name) % 4]}
+        look = {
+            "color": figures.color_of(family(name, weights)),
+            "marker": "od^s"[sorted({n for n, _ in held}).index(name) % 4],
+        }
         for axis, what in zip(axes, ("accuracy", "swap"), strict=True):
             values = [getattr(kept_result(name, weights, readout), what) for readout in readouts]
-            axis.plot(values, ls="-" if weights == "pretrained" else ":", lw=1, ms=5, label=f"{name.removeprefix('efficientnet-')}{', random' * (weights == 'random')}", mfc="white" if weights == "random" else None, **look)
-    for axis, chance, title in zip(axes, (binding.CHANCE, 0.5), ("eight-way accuracy", "swap choice"), strict=True):
+            axis.plot(
+                values,
+                ls="-" if weights == "pretrained" else ":",
+                lw=1,
+                ms=5,
+                label=f"{name.removeprefix('efficientnet-')}{', random' * (weights == 'random')}",
+                mfc="white" if weights == "random" else None,
+                **look,
+            )
+    for axis, chance, title in zip(
+        axes, (binding.CHANCE, 0.5), ("eight-way accuracy", "swap choice"), strict=True
+    ):
         axis.axhline(chance, color="0.35", lw=1, ls=":")
         axis.axhline(0.5, color=figures.color_of("contradicts"), lw=1, ls="--")
         axis.set_xticks(range(len(readouts)), readouts, rotation=35, ha="right", fontsize=8)
@@ -528,8 +668,12 @@ else:
 # %% tags=["hide-input"]
 name = encoders[0]
 shown_trials = min(4, n_live)
-pictures = sc.render(live_scenes[: 9 * shown_trials], 96).transpose(0, 2, 3, 1).reshape(shown_trials, 9, 96, 96, 3)
-figure, axes = plt.subplots(shown_trials, 9, figsize=(7, 1.06 * shown_trials + 0.2), squeeze=False, width_ratios=[1.2, *[1] * 8])
+pictures = (
+    sc.render(live_scenes[: 9 * shown_trials], 96).transpose(0, 2, 3, 1).reshape(shown_trials, 9, 96, 96, 3)
+)
+figure, axes = plt.subplots(
+    shown_trials, 9, figsize=(7, 1.06 * shown_trials + 0.2), squeeze=False, width_ratios=[1.2, *[1] * 8]
+)
 for row in range(shown_trials):
     similarity = live[name].similarities[row]
     order = np.argsort(-similarity, kind="stable")
@@ -572,7 +716,15 @@ chapter.glue("similarity_spread", float(np.median(spread)))
 # scores one half. Here the tones themselves are the same in query and candidates, so pixels can help, and we show what they make of it.
 
 # %%
-duos = images_of.load("emoji-duos", n=3 * len(duo_styles), size=224, seed=seed, equal=False, styles=duo_styles, duos=["handshake", "men-holding-hands", "women-holding-hands"])
+duos = images_of.load(
+    "emoji-duos",
+    n=3 * len(duo_styles),
+    size=224,
+    seed=seed,
+    equal=False,
+    styles=duo_styles,
+    duos=["handshake", "men-holding-hands", "women-holding-hands"],
+)
 labels = duos.labels.assign(drawing=duos.sources["drawing"])
 
 
@@ -581,22 +733,48 @@ def twins(embeddings: np.ndarray) -> binding.TwinResult:
     return binding.twin_choice(embeddings, labels, first="left", second="right", content="drawing", seed=seed)
 
 
-small = np.stack([np.asarray(duos.images[i].resize((32, 32))) for i in range(len(duos))]).reshape(len(duos), -1) / 255
+small = (
+    np.stack([np.asarray(duos.images[i].resize((32, 32))) for i in range(len(duos))]).reshape(len(duos), -1)
+    / 255
+)
 twin_rows = {"pixels: rgb": twins(small)}
 for name, network in networks.items():
     twin_rows[name] = twins(store.embeddings(network, duos, batch_size=1, progress=False))
 
 # %% tags=["hide-input"]
 figure, axes = plt.subplots(1, 2, figsize=(7, 2.1), width_ratios=[1, 1.2])
-i = int(np.flatnonzero((labels.left == "dark") & (labels.right == "light") & (labels.duo == "men-holding-hands"))[0])
-j = int(np.flatnonzero((labels.left == "light") & (labels.right == "dark") & (labels.drawing == labels.drawing[i]))[0])
-axes[0].imshow(np.hstack([np.asarray(duos.images[i]), np.full((224, 16, 3), 255, np.uint8), np.asarray(duos.images[j])]))
+i = int(
+    np.flatnonzero((labels.left == "dark") & (labels.right == "light") & (labels.duo == "men-holding-hands"))[
+        0
+    ]
+)
+j = int(
+    np.flatnonzero(
+        (labels.left == "light") & (labels.right == "dark") & (labels.drawing == labels.drawing[i])
+    )[0]
+)
+axes[0].imshow(
+    np.hstack([np.asarray(duos.images[i]), np.full((224, 16, 3), 255, np.uint8), np.asarray(duos.images[j])])
+)
 axes[0].axis("off")
 for row, (name, found) in enumerate(twin_rows.items()):
-    colour = figures.color_of("pixels") if name.startswith("pixels") else figures.color_of(family(name, "pretrained"), "black")
+    colour = (
+        figures.color_of("pixels")
+        if name.startswith("pixels")
+        else figures.color_of(family(name, "pretrained"), "black")
+    )
     axes[1].plot(found.interval, [row, row], color=colour, lw=1.6)
     axes[1].plot(found.accuracy, row, "o", color=colour)
-    chapter.measure("twin_choice", found.accuracy, ci=found.interval, n=found.n, encoders=name, data="emoji-duos", protocol="(a, b) against (b, a) in another drawing, cosine; interval over drawings", variant=name)
+    chapter.measure(
+        "twin_choice",
+        found.accuracy,
+        ci=found.interval,
+        n=found.n,
+        encoders=name,
+        data="emoji-duos",
+        protocol="(a, b) against (b, a) in another drawing, cosine; interval over drawings",
+        variant=name,
+    )
 axes[1].axvline(0.5, color=figures.color_of("contradicts"), ls="--", lw=1)
 axes[1].set_yticks(range(len(twin_rows)), list(twin_rows))
 axes[1].set_ylim(len(twin_rows) - 0.4, -0.6)
@@ -627,7 +805,9 @@ chapter.glue("duo_pixels", twin_rows["pixels: rgb"].accuracy)
 try:
     table = zoo_results.read()
     runs = zoo_results.declared(table)
-    runs = runs[runs["condition"] == zoo_condition].pivot_table(index="seed", columns="objective", values="jitter_accuracy")
+    runs = runs[runs["condition"] == zoo_condition].pivot_table(
+        index="seed", columns="objective", values="jitter_accuracy"
+    )
     floor = zoo_verdicts.at_floor(table, zoo_condition)
 except (DataError, InputError):
     runs, floor = pd.DataFrame(), False
@@ -638,17 +818,30 @@ if set(compared) <= set(runs.columns) and not floor:
     if len(gap) > 1:
         half = stats.t.ppf(0.975, len(gap) - 1) * gap.std(ddof=1) / np.sqrt(len(gap))
         chapter.record(
-            "jer.binding-order", gap.mean(), ci=(gap.mean() - half, gap.mean() + half), n=len(gap),
-            encoders=[f"zoo:{name}" for name in compared], data="binding scenes",
+            "jer.binding-order",
+            gap.mean(),
+            ci=(gap.mean() - half, gap.mean() + half),
+            n=len(gap),
+            encoders=[f"zoo:{name}" for name in compared],
+            data="binding scenes",
             protocol=f"jitter, dark ground, 1000 trials, zoo ({zoo_condition}), captions without the link; difference seed by seed, t interval over n seeds",
             variant=zoo_condition,
         )
-clip = [name for name in networks if name.startswith(("clip", "open_clip")) and networks[name].weights == "pretrained"]
+clip = [
+    name
+    for name in networks
+    if name.startswith(("clip", "open_clip")) and networks[name].weights == "pretrained"
+]
 if clip:
     shares = np.concatenate([live[name].credit for name in clip])
     chapter.record(
-        "jer.clip-near-chance", shares.mean(), ci=binding.wilson(shares.sum(), len(shares)), n=len(clip), encoders=[networks[name] for name in clip],
-        data="binding scenes", protocol=f"jitter, dark ground, {n_live} trials each, cosine, whole image",
+        "jer.clip-near-chance",
+        shares.mean(),
+        ci=binding.wilson(shares.sum(), len(shares)),
+        n=len(clip),
+        encoders=[networks[name] for name in clip],
+        data="binding scenes",
+        protocol=f"jitter, dark ground, {n_live} trials each, cosine, whole image",
     )
 if not clip and not len(runs):
     print("no claim can be recorded here: neither CLIP nor the table of the zoo's declared run is at hand")

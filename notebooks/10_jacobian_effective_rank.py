@@ -40,7 +40,9 @@ photos: list[str] = ["astronaut", "cat"]  # photographs at which it is linearise
 k: int = 32  # directions; part of the definition
 n_patterns: int = 4  # input patterns shown
 rounds: int = 5  # power rounds of the range finder on the tiny networks
-live_method: Literal["sketch", "range_finder"] = "sketch"  # for the encoder; the range finder takes twelve times as long
+live_method: Literal["sketch", "range_finder"] = (
+    "sketch"  # for the encoder; the range finder takes twelve times as long
+)
 n_images: int = 6  # images for the tiny networks
 widths: list[int] = [4, 8, 16, 32]  # widths of the tiny residual network; D is eight times that
 seed: int = 0  # seed of weights, scenes and directions
@@ -126,7 +128,9 @@ for row, (weights, (values, rows)) in enumerate(patterns.items()):
         pattern = rows[column].reshape(linear[weights].point.shape[1:]).transpose(1, 2, 0)
         scale = np.quantile(np.abs(pattern), 0.995)
         axes[row, column + 1].imshow(np.clip(0.5 + 0.5 * pattern / scale, 0, 1))
-        axes[row, column + 1].set_title(f"$s_{column + 1}$ = {values[column] / values[0]:.2f} $s_1$", fontsize=8.5, loc="center")
+        axes[row, column + 1].set_title(
+            f"$s_{column + 1}$ = {values[column] / values[0]:.2f} $s_1$", fontsize=8.5, loc="center"
+        )
 for axis in axes.flat:
     axis.set_xticks([])
     axis.set_yticks([])
@@ -170,14 +174,18 @@ spectra = {
     "one dominates": np.where(index == 0, 1, 0.02),
 }
 kinds = ("pr", "entropy", "pr_variance")
-pd.DataFrame({name: {kind: effective_rank(s, kind) for kind in kinds} for name, s in spectra.items()}).T.style.format("{:.2f}")
+pd.DataFrame(
+    {name: {kind: effective_rank(s, kind) for kind in kinds} for name, s in spectra.items()}
+).T.style.format("{:.2f}")
 
 # %% tags=["hide-input"]
 figure, axes = plt.subplots(1, 2, figsize=(7, 2.9), width_ratios=[1, 1.1])
 for number, (name, s) in enumerate(spectra.items()):
     axes[0].semilogy(index + 1, s, color=figures.CYCLE[number], label=name)
     for offset, (kind, mark) in enumerate(zip(kinds, "osD", strict=True)):
-        axes[1].plot(effective_rank(s, kind), number + 0.18 * (offset - 1), mark, color=figures.CYCLE[number], ms=5.5)
+        axes[1].plot(
+            effective_rank(s, kind), number + 0.18 * (offset - 1), mark, color=figures.CYCLE[number], ms=5.5
+        )
 axes[0].set_xlabel("number i")
 axes[0].set_ylabel("singular value, relative")
 axes[0].set_ylim(1e-2, 1.6)
@@ -232,7 +240,11 @@ print("(u'J)v            ", right.numpy())
 # %%
 with seeded(seed):
     tiny = {name: build_backbone(name).eval().requires_grad_(False) for name in ("resnet", "vit")}
-small = torch.from_numpy(np.stack([np.asarray(pictures[photos[0]].convert("RGB").resize((32, 32)), np.float32).transpose(2, 0, 1) / 255]))
+small = torch.from_numpy(
+    np.stack(
+        [np.asarray(pictures[photos[0]].convert("RGB").resize((32, 32)), np.float32).transpose(2, 0, 1) / 255]
+    )
+)
 exact = {name: DenseMap(jacobians(module, small)[0]) for name, module in tiny.items()}
 curves = {name: rounds_curve(matrix, k, rounds + 3, seed) for name, matrix in exact.items()}
 errors = {name: value_errors(matrix, k, (0, 1, 2, rounds), seed) for name, matrix in exact.items()}
@@ -243,7 +255,12 @@ curves["resnet"].round(4)
 figure, axes = plt.subplots(1, 2, figsize=(7, 3.0))
 for number, column in enumerate(errors["resnet"].columns[1:]):
     value = np.maximum(errors["resnet"][column], 1e-9)
-    axes[0].semilogy(errors["resnet"].index, 100 * value, color=figures.CYCLE[number], label=column.replace("rounds", "q ="))
+    axes[0].semilogy(
+        errors["resnet"].index,
+        100 * value,
+        color=figures.CYCLE[number],
+        label=column.replace("rounds", "q ="),
+    )
 axes[0].set_xlabel("number i of the singular value")
 axes[0].set_ylabel("relative error (%)")
 axes[0].set_ylim(1e-5, 100)
@@ -265,15 +282,34 @@ chapter.figure(
     caption="An untrained tiny residual network at a 32-pixel photograph. Left: error of each singular value of the range finder. Right: JER against the number of rounds; "
     "dashed: exact; crosses: the sketch.",
 )
-finder = {name: curve[(curve.method == "range_finder") & (curve.rounds == rounds)].iloc[0] for name, curve in curves.items()}
+finder = {
+    name: curve[(curve.method == "range_finder") & (curve.rounds == rounds)].iloc[0]
+    for name, curve in curves.items()
+}
 for name, row in finder.items():
     sketch = curves[name][curves[name].method == "sketch"].iloc[0]
     protocol = f"k = {k}, q = {rounds}, one 32-pixel photograph, against the exact top {k}"
-    chapter.measure("range_finder_error", float(row.error_pr), encoders=f"tiny-{name}#random", data="skimage photographs", protocol=protocol, variant=name)
-    chapter.measure("sketch_difference", float(sketch.error_pr), encoders=f"tiny-{name}#random", data="skimage photographs", protocol=protocol, variant=name)
+    chapter.measure(
+        "range_finder_error",
+        float(row.error_pr),
+        encoders=f"tiny-{name}#random",
+        data="skimage photographs",
+        protocol=protocol,
+        variant=name,
+    )
+    chapter.measure(
+        "sketch_difference",
+        float(sketch.error_pr),
+        encoders=f"tiny-{name}#random",
+        data="skimage photographs",
+        protocol=protocol,
+        variant=name,
+    )
 chapter.glue("finder_error", 100 * max(abs(row.error_pr) for row in finder.values()))
 chapter.glue("finder_worst", 100 * max(row.worst_value for row in finder.values()))
-chapter.glue("sketch_error", 100 * max(abs(c[c.method == "sketch"].error_pr.iloc[0]) for c in curves.values()))
+chapter.glue(
+    "sketch_error", 100 * max(abs(c[c.method == "sketch"].error_pr.iloc[0]) for c in curves.values())
+)
 chapter.glue("rounds", rounds)
 
 # %% [markdown]
@@ -288,7 +324,9 @@ chapter.glue("rounds", rounds)
 # %% tags=["hide-input"]
 sizes = np.unique(np.geomspace(4, 4096, 41).astype(int))
 figure, axes = plt.subplots(1, 2, figsize=(7, 3.1))
-for kind, colour, label in zip(kinds, figures.CYCLE, ("pr (the paper's)", "entropy", "pr of variances"), strict=False):
+for kind, colour, label in zip(
+    kinds, figures.CYCLE, ("pr (the paper's)", "entropy", "pr of variances"), strict=False
+):
     axes[0].semilogx(sizes, [gaussian_rank(k, int(size), kind) for size in sizes], color=colour, label=label)
 axes[0].axhline(k, color="0.5", lw=1, ls=":")
 axes[0].set_xlabel("true rank (flat spectrum)")
@@ -318,7 +356,9 @@ chapter.figure(
 )
 readings = {size: gaussian_rank(k, size) for size in (64, 1024)}
 for size in (64, 1024):
-    chapter.measure(f"reading_of_rank_{size}", readings[size], protocol=f"closed form, flat spectrum, sketch of {k}")
+    chapter.measure(
+        f"reading_of_rank_{size}", readings[size], protocol=f"closed form, flat spectrum, sketch of {k}"
+    )
     chapter.glue(f"reads_{size}", readings[size])
 
 # %% [markdown]
@@ -357,17 +397,41 @@ for width in widths:
         by_width[8 * width] = tiny_jer(build_backbone("resnet", width).eval().requires_grad_(False), scenes)
 full = tiny["resnet"].dim
 cuts = [d for d in (8, 16, 32, 64) if d < full]
-by_projection = {d: tiny_jer(tiny["resnet"], scenes, d) for d in cuts} | {full: tiny_jer(tiny["resnet"], scenes)}
+by_projection = {d: tiny_jer(tiny["resnet"], scenes, d) for d in cuts} | {
+    full: tiny_jer(tiny["resnet"], scenes)
+}
 
 # %% tags=["hide-input"]
 null = kept("jer_null.json")
 vit = [row for row in null["summary"] if "width" in row["architecture"] and "range_finder_pr" in row]
 figure, axis = plt.subplots(figsize=(5.8, 3.1))
-axis.semilogx(sizes[sizes >= 8], [gaussian_rank(k, int(d)) for d in sizes[sizes >= 8]], color="0.6", lw=1.2, label="independent Gaussian entries")
-for found, label, look in ((by_width, "tiny resnet, by width", "o-"), (by_projection, "one tiny resnet, projected", "s--")):
-    axis.errorbar(list(found), [v.mean() for v in found.values()], [v.std(ddof=1) if len(v) > 1 else 0 for v in found.values()], fmt=look, ms=5, capsize=2, label=label)
+axis.semilogx(
+    sizes[sizes >= 8],
+    [gaussian_rank(k, int(d)) for d in sizes[sizes >= 8]],
+    color="0.6",
+    lw=1.2,
+    label="independent Gaussian entries",
+)
+for found, label, look in (
+    (by_width, "tiny resnet, by width", "o-"),
+    (by_projection, "one tiny resnet, projected", "s--"),
+):
+    axis.errorbar(
+        list(found),
+        [v.mean() for v in found.values()],
+        [v.std(ddof=1) if len(v) > 1 else 0 for v in found.values()],
+        fmt=look,
+        ms=5,
+        capsize=2,
+        label=label,
+    )
 if vit:
-    axis.plot([row["dim"] for row in vit], [row["range_finder_pr"] for row in vit], "^-.", label="ViT/32, by width (kept)")
+    axis.plot(
+        [row["dim"] for row in vit],
+        [row["range_finder_pr"] for row in vit],
+        "^-.",
+        label="ViT/32, by width (kept)",
+    )
 axis.axhline(k, color="0.5", lw=1, ls=":")
 axis.set_xlabel("D, length of the embedding")
 axis.set_ylabel(f"JER, k = {k}")
@@ -380,7 +444,15 @@ chapter.figure(
     caption="Untrained networks: JER grows with the length of the embedding, and shrinks when the same embedding is cut down at random. Bars: standard deviation over images.",
 )
 for d, v in by_width.items():
-    chapter.measure("jer_by_width", v.mean(), n=len(v), encoders="tiny-resnet#random", data="scenes", protocol=f"exact top {k}, one weight seed", variant=f"D={d}")
+    chapter.measure(
+        "jer_by_width",
+        v.mean(),
+        n=len(v),
+        encoders="tiny-resnet#random",
+        data="scenes",
+        protocol=f"exact top {k}, one weight seed",
+        variant=f"D={d}",
+    )
 chapter.glue("narrow_d", min(by_width))
 chapter.glue("wide_d", max(by_width))
 chapter.glue("narrow_jer", by_width[min(by_width)].mean())
@@ -402,24 +474,52 @@ rows = []
 for weights, network in networks.items():
     for name, picture in pictures.items():
         number = order.index(name) if name in order else len(order)
-        s = singular_values(network, picture, k, live_method, rounds, seed=(seed, number), check=(weights, name) == ("pretrained", photos[0]))
-        rows.append({"weights": weights, "image": name, "method": live_method, "source": "here", "s": s.values})
+        s = singular_values(
+            network,
+            picture,
+            k,
+            live_method,
+            rounds,
+            seed=(seed, number),
+            check=(weights, name) == ("pretrained", photos[0]),
+        )
+        rows.append(
+            {"weights": weights, "image": name, "method": live_method, "source": "here", "s": s.values}
+        )
         if s.sketch is not None:
-            rows.append({"weights": weights, "image": name, "method": "sketch", "source": "here", "s": s.sketch})
+            rows.append(
+                {"weights": weights, "image": name, "method": "sketch", "source": "here", "s": s.sketch}
+            )
 records = [r for r in kept("sensitivity.json")["records"] if r["encoder"] == encoder and not r["module"]]
 if k == 32:
     for r in records:
-        rows += [{"weights": r["weights"], "image": r["image"], "method": m, "source": "kept", "s": np.array(r[m])} for m in ("range_finder", "sketch")]
+        rows += [
+            {"weights": r["weights"], "image": r["image"], "method": m, "source": "kept", "s": np.array(r[m])}
+            for m in ("range_finder", "sketch")
+        ]
 values = pd.DataFrame(rows)
 for kind in kinds:
     values[kind] = [effective_rank(s, kind) for s in values["s"]]
-mine, theirs = (values[(values.source == source) & (values.method == "sketch")].set_index(["weights", "image"]) for source in ("here", "kept"))
+mine, theirs = (
+    values[(values.source == source) & (values.method == "sketch")].set_index(["weights", "image"])
+    for source in ("here", "kept")
+)
 both = mine.index.intersection(theirs.index) if seed == 0 else mine.index[:0]
 if len(both):
     gap = max(float(np.abs(mine.s[i] / theirs.s[i] - 1).max()) for i in both)
     print(f"sketches computed here and kept ones agree to {gap:.0e} at {len(both)} images")
 chapter.glue("live_method", live_method.replace("_", " "))
-values = pd.concat([values[values.source == "kept"], values[(values.source == "here") & ~pd.MultiIndex.from_frame(values[["weights", "image", "method"]]).isin(pd.MultiIndex.from_frame(values[values.source == "kept"][["weights", "image", "method"]]))]])
+values = pd.concat(
+    [
+        values[values.source == "kept"],
+        values[
+            (values.source == "here")
+            & ~pd.MultiIndex.from_frame(values[["weights", "image", "method"]]).isin(
+                pd.MultiIndex.from_frame(values[values.source == "kept"][["weights", "image", "method"]])
+            )
+        ],
+    ]
+)
 values.groupby(["method", "weights", "image"])[list(kinds)].mean().round(2)
 
 # %% tags=["hide-input"]
@@ -428,8 +528,17 @@ method = "range_finder" if (values.method == "range_finder").any() else "sketch"
 chosen = values[values.method == method]
 looks = {"pretrained": ("#0072B2", "trained"), "random": ("#6E6E6E", "untrained")}
 for weights, (colour, label) in looks.items():
-    for number, (_, row) in enumerate(chosen[(chosen.weights == weights) & (chosen.image != "noise")].iterrows()):
-        axes[0].plot(np.arange(1, len(row.s) + 1), row.s / row.s[0], color=colour, lw=1.1, alpha=0.8, label=label if not number else None)
+    for number, (_, row) in enumerate(
+        chosen[(chosen.weights == weights) & (chosen.image != "noise")].iterrows()
+    ):
+        axes[0].plot(
+            np.arange(1, len(row.s) + 1),
+            row.s / row.s[0],
+            color=colour,
+            lw=1.1,
+            alpha=0.8,
+            label=label if not number else None,
+        )
 axes[0].set_xlabel("number i")
 axes[0].set_ylabel("$s_i / s_1$")
 axes[0].set_ylim(0, 1.03)
@@ -438,7 +547,14 @@ images = [name for name in [*order, "noise"] if name in set(chosen.image)] or so
 for kind, mark in zip(kinds, "osD", strict=True):
     for weights, (colour, _) in looks.items():
         part = chosen[chosen.weights == weights].set_index("image")[kind].reindex(images)
-        axes[1].plot(part.to_numpy(), np.arange(len(images)) + (0.1 if weights == "random" else -0.1), mark, color=colour, ms=5.5, mfc="white" if kind != "pr" else None)
+        axes[1].plot(
+            part.to_numpy(),
+            np.arange(len(images)) + (0.1 if weights == "random" else -0.1),
+            mark,
+            color=colour,
+            ms=5.5,
+            mfc="white" if kind != "pr" else None,
+        )
 for kind, mark in zip(("pr (the paper's)", "entropy", "pr of variances"), "osD", strict=True):
     axes[1].plot([], [], mark, color="0.3", ls="", ms=5, mfc="white" if mark != "o" else None, label=kind)
 axes[1].set_yticks(range(len(images)), images)
@@ -461,18 +577,35 @@ for weights in ("pretrained", "random"):
     for kind in kinds:
         spread = natural[natural.weights == weights][kind]
         chapter.measure(
-            f"jer_{weights}", spread.mean(), n=len(spread), encoders=networks[weights], data="skimage photographs",
-            protocol=f"{method}, k = {k}, q = 5, {kind}, embedding before normalisation, one weight seed", variant=kind,
+            f"jer_{weights}",
+            spread.mean(),
+            n=len(spread),
+            encoders=networks[weights],
+            data="skimage photographs",
+            protocol=f"{method}, k = {k}, q = 5, {kind}, embedding before normalisation, one weight seed",
+            variant=kind,
         )
 delta = float(mean.pr["pretrained"] - mean.pr["random"])
-chapter.measure("delta_jer", delta, n=int(counts.min()), encoders=encoder, data="skimage photographs", protocol=f"{method}, k = {k}, pr; trained minus own random initialisation")
+chapter.measure(
+    "delta_jer",
+    delta,
+    n=int(counts.min()),
+    encoders=encoder,
+    data="skimage photographs",
+    protocol=f"{method}, k = {k}, pr; trained minus own random initialisation",
+)
 chapter.glue("trained_jer", mean.pr["pretrained"])
 chapter.glue("random_jer", mean.pr["random"])
 chapter.glue("delta_jer", delta)
 chapter.glue("jer_method", method.replace("_", " "))
 chapter.glue("jer_images", int(counts.min()))
-chapter.glue("other_entropy", "{:.1f} against {:.1f}".format(mean.entropy["pretrained"], mean.entropy["random"]))
-chapter.glue("other_variance", "{:.1f} against {:.1f}".format(mean.pr_variance["pretrained"], mean.pr_variance["random"]))
+chapter.glue(
+    "other_entropy", "{:.1f} against {:.1f}".format(mean.entropy["pretrained"], mean.entropy["random"])
+)
+chapter.glue(
+    "other_variance",
+    "{:.1f} against {:.1f}".format(mean.pr_variance["pretrained"], mean.pr_variance["random"]),
+)
 
 # %% [markdown]
 # By the {glue:text}`jer_method` at {glue:text}`jer_images` photographs, the trained network has a JER of {glue:text}`trained_jer:.1f`, its untrained twin {glue:text}`random_jer:.1f`: a $\Delta$JER of
@@ -485,10 +618,15 @@ chapter.glue("other_variance", "{:.1f} against {:.1f}".format(mean.pr_variance["
 # The paper's control replaces photographs by Gaussian noise. On the tiny networks we can afford the exact values:
 
 # %%
-noise = torch.cat(list(noise_images(n_images, 32, seed))) * 0.25 + 0.35  # these networks normalise by themselves
+noise = (
+    torch.cat(list(noise_images(n_images, 32, seed))) * 0.25 + 0.35
+)  # these networks normalise by themselves
 pd.DataFrame(
     {
-        f"tiny {name}, untrained": {"scenes": f"{a.mean():.2f} ± {a.std(ddof=1):.2f}", "noise": f"{b.mean():.2f} ± {b.std(ddof=1):.2f}"}
+        f"tiny {name}, untrained": {
+            "scenes": f"{a.mean():.2f} ± {a.std(ddof=1):.2f}",
+            "noise": f"{b.mean():.2f} ± {b.std(ddof=1):.2f}",
+        }
         for name, module in tiny.items()
         for a, b in [(tiny_jer(module, scenes), tiny_jer(module, noise))]
     }
@@ -516,8 +654,21 @@ if best:
     for number, row in enumerate(ranked):
         for field, mark, colour in (("range_finder_pr", "o", "#0072B2"), ("sketch_pr", "x", "#D55E00")):
             spread = row.get(f"{field}_sd") or 0
-            axis.errorbar(row[field], number, xerr=spread, fmt=mark, color=colour, ms=5, capsize=2, label={"o": "range finder", "x": "sketch"}[mark] if not number else None)
-    axis.set_yticks(range(len(ranked)), [f"{row['architecture']} (D = {row['dim']}, n = {row['n']})" for row in ranked], fontsize=7.5)
+            axis.errorbar(
+                row[field],
+                number,
+                xerr=spread,
+                fmt=mark,
+                color=colour,
+                ms=5,
+                capsize=2,
+                label={"o": "range finder", "x": "sketch"}[mark] if not number else None,
+            )
+    axis.set_yticks(
+        range(len(ranked)),
+        [f"{row['architecture']} (D = {row['dim']}, n = {row['n']})" for row in ranked],
+        fontsize=7.5,
+    )
     axis.set_ylim(-0.6, len(ranked) - 0.4)
     axis.axvline(32, color="0.5", lw=1, ls=":")
     axis.set_xlabel("JER of the untrained network, k = 32")
@@ -529,11 +680,26 @@ if best:
         caption="JER at random initialisation, by architecture. Bars: standard deviation over photographs and weight seeds (n of them in all).",
     )
     found = np.array([row["range_finder_pr"] for row in ranked])
-    chapter.measure("mean_null", found.mean(), n=len(found), encoders=[f"{row['architecture']}#random" for row in ranked], data="skimage photographs", protocol="range finder, k = 32, q = 5, pr; mean over architectures")
+    chapter.measure(
+        "mean_null",
+        found.mean(),
+        n=len(found),
+        encoders=[f"{row['architecture']}#random" for row in ranked],
+        data="skimage photographs",
+        protocol="range finder, k = 32, q = 5, pr; mean over architectures",
+    )
 chapter.glue("null_done", len(best))
 chapter.glue("null_all", len(every))
-chapter.glue("null_mean", f"{np.mean([row['range_finder_pr'] for row in best.values()]):.1f}" if best else "not measured")
-chapter.glue("implied_trained", f"{np.mean([row['range_finder_pr'] for row in best.values()]) + cells.loc['S.T3.all.delta-jer', 'value']:.1f}" if best else "not known")
+chapter.glue(
+    "null_mean",
+    f"{np.mean([row['range_finder_pr'] for row in best.values()]):.1f}" if best else "not measured",
+)
+chapter.glue(
+    "implied_trained",
+    f"{np.mean([row['range_finder_pr'] for row in best.values()]) + cells.loc['S.T3.all.delta-jer', 'value']:.1f}"
+    if best
+    else "not known",
+)
 chapter.glue("null_missing", ", ".join(missing) or "none")
 
 # %% [markdown]
@@ -545,6 +711,7 @@ chapter.glue("null_missing", ", ".join(missing) or "none")
 #
 # Forward-mode derivatives fail in an unpleasant way. If anything inside the network runs under `torch.inference_mode`, as helpful `encode_image` functions often do, the tangent is dropped, and the
 # derivative comes back as zeros, without a word:
+
 
 # %%
 @torch.inference_mode()

@@ -41,7 +41,9 @@ n_images: int = 4  # scenes at which tiny networks are linearised
 n_trials: int = 200  # binding trials for tiny networks
 n_bank: int = 1000  # held-out scenes on which readouts are fitted
 k: int = 32  # singular values that count
-zoo_condition: Literal["photometric", "standard"] = "photometric"  # how the zoo's encoders were augmented in training
+zoo_condition: Literal["photometric", "standard"] = (
+    "photometric"  # how the zoo's encoders were augmented in training
+)
 seed: int = 8  # seed of the scenes; the kept results are for 8
 
 # %% tags=["remove-cell"]
@@ -77,7 +79,11 @@ chapter = start(globals())
 
 # %% tags=["hide-input"]
 path = results_dir() / "attribute_binding.parquet"
-kept = pd.read_parquet(path) if path.exists() and seed == 8 else pd.DataFrame(columns=["encoder", "weights", "readout", "grid", "ground"])
+kept = (
+    pd.read_parquet(path)
+    if path.exists() and seed == 8
+    else pd.DataFrame(columns=["encoder", "weights", "readout", "grid", "ground"])
+)
 
 
 def kept_result(name: str, weights: str, readout: str = "cosine", grid: int = 1) -> BindingResult | None:
@@ -95,7 +101,9 @@ for name, card in zoo.cards().items():
     label = f"zoo: {card.objective}" + (", vit" if card.backbone == "vit" else "")
     if plain and label not in trained:
         trained[label] = (zoo.load(name).module, card)
-small = {label: (module, "random") for label, module in tiny.items()} | {label: (module, card.family) for label, (module, card) in trained.items()}
+small = {label: (module, "random") for label, module in tiny.items()} | {
+    label: (module, card.family) for label, (module, card) in trained.items()
+}
 trials = binding.trials(n_trials, seed=seed)
 images = torch.from_numpy(trials.images(32))
 
@@ -113,19 +121,33 @@ def pooled(maps: torch.Tensor, grid: int) -> np.ndarray:
 
 grids = (1, 2, 3, 0)
 maps = {label: feature_maps(module, images) for label, (module, _) in small.items()}
-ladder = {(label, family): {grid: binding.evaluate(pooled(maps[label], grid), trials) for grid in grids} for label, (_, family) in small.items()}
+ladder = {
+    (label, family): {grid: binding.evaluate(pooled(maps[label], grid), trials) for grid in grids}
+    for label, (_, family) in small.items()
+}
 for name, weights in sorted(set(zip(kept["encoder"], kept["weights"], strict=True))):
     label = name.removeprefix("efficientnet-") + (", untrained" if weights == "random" else "")
-    ladder[label, "random" if weights == "random" else "supervised"] = {grid: kept_result(name, weights, grid=grid) for grid in grids}
-
+    ladder[label, "random" if weights == "random" else "supervised"] = {
+        grid: kept_result(name, weights, grid=grid) for grid in grids
+    }
 
 
 def look(label: str, family: str, told: set[str]) -> dict[str, object]:
     """Line style of a network: named if it is large or untrained, by its family, once, if it is of the zoo."""
     name = f"zoo: {family}" if label.startswith("zoo") else label
-    style = {"color": figures.color_of(family), "marker": figures.marker_of(family), "ls": ":" if family == "random" else "-", "ms": 5, "lw": 1.3}
+    style = {
+        "color": figures.color_of(family),
+        "marker": figures.marker_of(family),
+        "ls": ":" if family == "random" else "-",
+        "ms": 5,
+        "lw": 1.3,
+    }
     style |= {"mfc": "white"} if family == "random" else {}
-    style |= {"color": "black", "marker": {"0": "o", "1": "s", "2": "^"}[label[4]], "lw": 1.8} if label.startswith("lite") else {}
+    style |= (
+        {"color": "black", "marker": {"0": "o", "1": "s", "2": "^"}[label[4]], "lw": 1.8}
+        if label.startswith("lite")
+        else {}
+    )
     style |= {"marker": {"tiny resnet": "d", "tiny vit": "v"}[label]} if label in tiny else {}
     style["label"] = None if name in told else name
     told.add(name)
@@ -136,8 +158,12 @@ figure, axes = plt.subplots(1, 2, figsize=(7, 3.6))
 for axis, what in zip(axes, ("accuracy", "swap"), strict=True):
     told = set()
     for (label, family), rungs in ladder.items():
-        axis.plot(range(len(grids)), [getattr(rungs[grid], what) for grid in grids], **look(label, family, told))
-for axis, chance, title in zip(axes, (binding.CHANCE, 0.5), ("eight-way accuracy", "swap choice"), strict=True):
+        axis.plot(
+            range(len(grids)), [getattr(rungs[grid], what) for grid in grids], **look(label, family, told)
+        )
+for axis, chance, title in zip(
+    axes, (binding.CHANCE, 0.5), ("eight-way accuracy", "swap choice"), strict=True
+):
     axis.axhline(chance, color="0.35", lw=1, ls=":")
     axis.axhline(0.5, color=figures.color_of("contradicts"), lw=1, ls="--")
     axis.set_xticks(range(len(grids)), ["1 × 1\n(embedding)", "2 × 2", "3 × 3", "whole map"], fontsize=8)
@@ -157,8 +183,14 @@ for (label, family), rungs in ladder.items():
     for grid in () if label.startswith("zoo") else grids:
         result = rungs[grid]
         chapter.measure(
-            "binding_by_grid", result.swap, ci=result.swap_interval, n=result.n, encoders=label + ("#random" if family == "random" else ""), data="binding scenes",
-            protocol="swap choice by cosine of the last map averaged to a grid (0: not at all)", variant=f"{label}, grid {grid}",
+            "binding_by_grid",
+            result.swap,
+            ci=result.swap_interval,
+            n=result.n,
+            encoders=label + ("#random" if family == "random" else ""),
+            data="binding scenes",
+            protocol="swap choice by cosine of the last map averaged to a grid (0: not at all)",
+            variant=f"{label}, grid {grid}",
         )
 shown = head or next(iter(ladder.values()))
 chapter.glue("ladder_name", encoder if head else next(iter(ladder))[0])
@@ -183,14 +215,23 @@ for grid, told in ((1, "one"), (2, "four"), (0, "all")):
 # %%
 def tiny_spectra(module: torch.nn.Module, pixels: torch.Tensor) -> np.ndarray:
     """(n, k) exact top singular values of the embedding's Jacobian at each image."""
-    return np.stack([estimate(DenseMap(matrix), min(k, len(matrix)), "exact").values for matrix in jacobians(module, pixels)])
+    return np.stack(
+        [
+            estimate(DenseMap(matrix), min(k, len(matrix)), "exact").values
+            for matrix in jacobians(module, pixels)
+        ]
+    )
 
 
 sensitivity = results_dir() / "sensitivity.json"
 records = json.loads(sensitivity.read_text())["records"] if sensitivity.exists() and k == 32 else []
 spectra = {}
 for name, weights in sorted({(r["encoder"], r["weights"]) for r in records}):
-    rows = [r["range_finder"] for r in records if (r["encoder"], r["weights"], r["module"]) == (name, weights, "") and r["image"] != "noise"]
+    rows = [
+        r["range_finder"]
+        for r in records
+        if (r["encoder"], r["weights"], r["module"]) == (name, weights, "") and r["image"] != "noise"
+    ]
     label = name.removeprefix("efficientnet-") + (", untrained" if weights == "random" else "")
     spectra[label, "random" if weights == "random" else "supervised"] = np.array(rows)
 scenes = torch.from_numpy(sc.render(sc.training_scenes(n_images, seed=seed + 30), 32))
@@ -213,14 +254,22 @@ figure, axes = plt.subplots(1, 2, figsize=(7, 3.7), sharey=True)
 told = set()
 for (label, family), s in spectra.items():
     mean = (s / s[:, :1]).mean(0)
-    axes[0 if label.startswith("lite") else 1].semilogy(np.arange(1, len(mean) + 1), mean, markevery=8, **look(label, family, told))
+    axes[0 if label.startswith("lite") else 1].semilogy(
+        np.arange(1, len(mean) + 1), mean, markevery=8, **look(label, family, told)
+    )
 axes[0].set_title("EfficientNets at photographs", fontsize=9.5)
 axes[1].set_title("tiny networks at scenes", fontsize=9.5)
 for axis in axes:
     axis.set_xlabel("number i")
 axes[0].set_ylabel("$s_i / s_1$, mean over images")
 entries = [axis.get_legend_handles_labels() for axis in axes]
-figure.legend(entries[0][0] + entries[1][0], entries[0][1] + entries[1][1], loc="outside upper center", ncols=4, fontsize=7.5)
+figure.legend(
+    entries[0][0] + entries[1][0],
+    entries[0][1] + entries[1][1],
+    loc="outside upper center",
+    ncols=4,
+    fontsize=7.5,
+)
 chapter.figure(
     figure,
     name="collapse-spectra",
@@ -229,7 +278,15 @@ chapter.figure(
 )
 for row, s in zip(summary.itertuples(), spectra.values(), strict=True):
     if not row.encoder.startswith("zoo"):  # the zoo's table holds its own
-        chapter.measure("log_falloff", row[6], n=len(s), encoders=row.encoder.replace(", untrained", "#random"), protocol=f"mean ln(s1/s{k}) over images", data="photographs" if row.encoder.startswith("lite") else "scenes", variant=row.encoder)
+        chapter.measure(
+            "log_falloff",
+            row[6],
+            n=len(s),
+            encoders=row.encoder.replace(", untrained", "#random"),
+            protocol=f"mean ln(s1/s{k}) over images",
+            data="photographs" if row.encoder.startswith("lite") else "scenes",
+            variant=row.encoder,
+        )
 
 # %% [markdown]
 # ## Through the depth
@@ -245,40 +302,77 @@ def depth(module: torch.nn.Module, blocks: list[str]) -> pd.DataFrame:
     rows = []
     for name in blocks:
         for number, scene in enumerate(scenes):
-            s = singular_values(module, scene[None], k, "exact", module=name, check=number == 0 and name == blocks[0])
+            s = singular_values(
+                module, scene[None], k, "exact", module=name, check=number == 0 and name == blocks[0]
+            )
             rows.append({"block": name, "image": number, "jer": effective_rank(s), "dim": s.shape[0]})
     return pd.DataFrame(rows)
 
 
 def blocks_of(module: torch.nn.Module) -> list[str]:
     first = "patch" if hasattr(module, "patch") else "bn"
-    return [first, *(f"blocks.{i}" for i in range(len(module.blocks))), *(["norm"] if hasattr(module, "norm") else [])]
+    return [
+        first,
+        *(f"blocks.{i}" for i in range(len(module.blocks))),
+        *(["norm"] if hasattr(module, "norm") else []),
+    ]
 
 
-chosen = {label: pair for label, pair in small.items() if pair[1] == "random" or "vit" in label or label in ("zoo: vicreg", "zoo: clip-bag", "zoo: mae", "zoo: supervised")}
+chosen = {
+    label: pair
+    for label, pair in small.items()
+    if pair[1] == "random"
+    or "vit" in label
+    or label in ("zoo: vicreg", "zoo: clip-bag", "zoo: mae", "zoo: supervised")
+}
 profiles = {label: depth(module, blocks_of(module)) for label, (module, _) in chosen.items()}
 
 # %%
 network = load(encoder)
 shown = photographs()
-again = singular_values(network, shown[shown.names.index("astronaut")], k, "sketch", seed=(0, 0), module=check_block, check=False)
+again = singular_values(
+    network, shown[shown.names.index("astronaut")], k, "sketch", seed=(0, 0), module=check_block, check=False
+)
 mine = [r for r in records if r["encoder"] == encoder and r["image"] == "astronaut"]
 deep = [r for r in mine if r["module"].startswith("blocks") or not r["module"]]
 same = [r for r in deep if r["module"] == check_block and r["weights"] == "pretrained"]
 if same and len(same[0]["sketch"]) == len(again.values):
-    print(f"sketch at {check_block}: computed here and kept agree to {np.abs(again.values / np.array(same[0]['sketch']) - 1).max():.0e}")
+    print(
+        f"sketch at {check_block}: computed here and kept agree to {np.abs(again.values / np.array(same[0]['sketch']) - 1).max():.0e}"
+    )
 print(f"{check_block} of {encoder}: D = {again.shape[0]}, sketch JER {effective_rank(again):.2f}")
 
 # %% tags=["hide-input"]
 figure, axes = plt.subplots(1, 2, figsize=(7, 3.3))
 order = [*sorted({r["module"] for r in deep if r["module"]}), ""]
-for weights, colour, look in (("pretrained", figures.color_of("supervised"), "X-"), ("random", figures.color_of("random"), "d:")):
+for weights, colour, look in (
+    ("pretrained", figures.color_of("supervised"), "X-"),
+    ("random", figures.color_of("random"), "d:"),
+):
     found = {r["module"]: r for r in deep if r["weights"] == weights}
     have = [block for block in order if block in found]
-    axes[0].plot([order.index(b) for b in have], [effective_rank(found[b]["range_finder"]) for b in have], look, color=colour, ms=6, mfc="white" if weights == "random" else None, label="untrained" if weights == "random" else "trained")
+    axes[0].plot(
+        [order.index(b) for b in have],
+        [effective_rank(found[b]["range_finder"]) for b in have],
+        look,
+        color=colour,
+        ms=6,
+        mfc="white" if weights == "random" else None,
+        label="untrained" if weights == "random" else "trained",
+    )
 dims = {r["module"]: r["dim"] for r in deep}
-axes[0].step(np.arange(len(order)), [min(k, dims.get(b, k)) for b in order], where="mid", color="0.6", lw=1, ls="--", label="ceiling min(k, D)")
-axes[0].set_xticks(range(len(order)), [f"{b.removeprefix('blocks.') or 'out'}\n{dims.get(b, '')}" for b in order], fontsize=7)
+axes[0].step(
+    np.arange(len(order)),
+    [min(k, dims.get(b, k)) for b in order],
+    where="mid",
+    color="0.6",
+    lw=1,
+    ls="--",
+    label="ceiling min(k, D)",
+)
+axes[0].set_xticks(
+    range(len(order)), [f"{b.removeprefix('blocks.') or 'out'}\n{dims.get(b, '')}" for b in order], fontsize=7
+)
 axes[0].set_xlabel("block, and its channels")
 axes[0].set_title(f"{encoder}, one photograph", fontsize=9.5)
 for label, table in profiles.items():
@@ -286,7 +380,19 @@ for label, table in profiles.items():
     mean = table.groupby("block", sort=False)["jer"].mean()
     spread = table.groupby("block", sort=False)["jer"].std()
     place = np.linspace(0, 1, len(mean))
-    axes[1].errorbar(place, mean, spread, fmt=":" if family == "random" else "-", marker=figures.marker_of(family), color=figures.color_of(family), ms=4.5, lw=1.3, capsize=1.5, mfc="white" if family == "random" else None, label=label)
+    axes[1].errorbar(
+        place,
+        mean,
+        spread,
+        fmt=":" if family == "random" else "-",
+        marker=figures.marker_of(family),
+        color=figures.color_of(family),
+        ms=4.5,
+        lw=1.3,
+        capsize=1.5,
+        mfc="white" if family == "random" else None,
+        label=label,
+    )
 axes[1].set_xlabel("depth, from first block to last")
 axes[1].set_title("tiny networks, scenes", fontsize=9.5)
 for axis in axes:
@@ -300,12 +406,42 @@ chapter.figure(
     caption="JER of each block's output, averaged over places. Left: the ceiling (dashed) rises with the number of channels, written below the block. Right: mean and standard deviation over scenes.",
 )
 for label, table in profiles.items():
-    for block, mean in () if label.startswith("zoo") else table.groupby("block", sort=False)["jer"].mean().items():
-        chapter.measure("jer_by_depth", mean, n=n_images, encoders=label + ("#random" if chosen[label][1] == "random" else ""), data="scenes", protocol="exact, block averaged over places", variant=f"{label}, {block}")
-pairs = [(b, *(next((effective_rank(r["range_finder"]) for r in deep if r["module"] == b and r["weights"] == w), np.nan) for w in ("pretrained", "random"))) for b in order]
+    for block, mean in (
+        () if label.startswith("zoo") else table.groupby("block", sort=False)["jer"].mean().items()
+    ):
+        chapter.measure(
+            "jer_by_depth",
+            mean,
+            n=n_images,
+            encoders=label + ("#random" if chosen[label][1] == "random" else ""),
+            data="scenes",
+            protocol="exact, block averaged over places",
+            variant=f"{label}, {block}",
+        )
+pairs = [
+    (
+        b,
+        *(
+            next(
+                (effective_rank(r["range_finder"]) for r in deep if r["module"] == b and r["weights"] == w),
+                np.nan,
+            )
+            for w in ("pretrained", "random")
+        ),
+    )
+    for b in order
+]
 gaps = {b: t - u for b, t, u in pairs if np.isfinite(t - u)}
 for block, gap in gaps.items():
-    chapter.measure("trained_minus_untrained", gap, n=1, encoders=encoder, data="skimage photographs", protocol="range finder, one photograph, block averaged over places", variant=block or "out")
+    chapter.measure(
+        "trained_minus_untrained",
+        gap,
+        n=1,
+        encoders=encoder,
+        data="skimage photographs",
+        protocol="range finder, one photograph, block averaged over places",
+        variant=block or "out",
+    )
 chapter.glue("encoder_name", encoder)
 worst = min(gaps, key=gaps.get) if gaps else ""
 chapter.glue("worst_block", (worst or "the embedding") if gaps else "not measured")
@@ -337,21 +473,61 @@ rows = []
 for label, (module, family) in chosen.items():
     for number, scene in enumerate(scenes[: min(2, n_images)]):
         last = "blocks.2" if not hasattr(module, "norm") else "norm"
-        whole = singular_values(module, scene[None], k, "range_finder", 5, seed=(seed, number), module=last, token="all", check=False)
+        whole = singular_values(
+            module,
+            scene[None],
+            k,
+            "range_finder",
+            5,
+            seed=(seed, number),
+            module=last,
+            token="all",
+            check=False,
+        )
         one = singular_values(module, scene[None], k, "exact", check=False)
-        rows.append({"encoder": label, "family": family, "map": effective_rank(whole), "embedding": effective_rank(one)})
+        rows.append(
+            {
+                "encoder": label,
+                "family": family,
+                "map": effective_rank(whole),
+                "embedding": effective_rank(one),
+            }
+        )
 for weights in ("pretrained", "random"):
     both = {r["module"]: r for r in mine if r["weights"] == weights and r["module"] in ("", "bn2")}
     if len(both) == 2:
         label = encoder.removeprefix("efficientnet-") + (", untrained" if weights == "random" else "")
-        rows.append({"encoder": label, "family": "random" if weights == "random" else "supervised", "map": effective_rank(both["bn2"]["range_finder"]), "embedding": effective_rank(both[""]["range_finder"])})
-average = pd.DataFrame(rows).groupby(["encoder", "family"], sort=False)[["map", "embedding"]].mean().reset_index()
+        rows.append(
+            {
+                "encoder": label,
+                "family": "random" if weights == "random" else "supervised",
+                "map": effective_rank(both["bn2"]["range_finder"]),
+                "embedding": effective_rank(both[""]["range_finder"]),
+            }
+        )
+average = (
+    pd.DataFrame(rows).groupby(["encoder", "family"], sort=False)[["map", "embedding"]].mean().reset_index()
+)
 for row in average.itertuples():
-    chapter.measure("jer_of_map", row.map, encoders=row.encoder.replace(", untrained", "") + ("#random" if row.family == "random" else ""), protocol="range finder, last map, not averaged", variant=row.encoder)
-    chapter.measure("jer_of_embedding", row.embedding, encoders=row.encoder.replace(", untrained", "") + ("#random" if row.family == "random" else ""), protocol="same images, averaged over places", variant=row.encoder)
+    chapter.measure(
+        "jer_of_map",
+        row.map,
+        encoders=row.encoder.replace(", untrained", "") + ("#random" if row.family == "random" else ""),
+        protocol="range finder, last map, not averaged",
+        variant=row.encoder,
+    )
+    chapter.measure(
+        "jer_of_embedding",
+        row.embedding,
+        encoders=row.encoder.replace(", untrained", "") + ("#random" if row.family == "random" else ""),
+        protocol="same images, averaged over places",
+        variant=row.encoder,
+    )
 chapter.glue("n_maps_higher", int((average["map"] > average["embedding"]).sum()))
 chapter.glue("n_maps", len(average))
-average.set_index("encoder")[["map", "embedding"]].rename(columns={"map": "JER of the whole map", "embedding": "JER of the embedding"}).style.format("{:.2f}")
+average.set_index("encoder")[["map", "embedding"]].rename(
+    columns={"map": "JER of the whole map", "embedding": "JER of the embedding"}
+).style.format("{:.2f}")
 
 # %% [markdown]
 # In {glue:text}`n_maps_higher` of {glue:text}`n_maps` cases the whole map has the higher JER. Together with the ladder this agrees with the paper's intuition, *more ways to react go with more binding*, for two
@@ -382,7 +558,9 @@ readouts = ("cosine", "kNN", "local PCA", "whitening", "probe, bag", "probe, lin
 recovered = {(label, family): all_readouts(module, label) for label, (module, family) in small.items()}
 for name, weights in sorted(set(zip(kept["encoder"], kept["weights"], strict=True))):
     label = name.removeprefix("efficientnet-") + (", untrained" if weights == "random" else "")
-    recovered[label, "random" if weights == "random" else "supervised"] = {readout: kept_result(name, weights, readout) for readout in readouts}
+    recovered[label, "random" if weights == "random" else "supervised"] = {
+        readout: kept_result(name, weights, readout) for readout in readouts
+    }
 
 # %% tags=["hide-input"]
 ordered = sorted(recovered, key=lambda key: (key[1] == "random", key[0].startswith(("tiny", "zoo")), key[0]))
@@ -391,7 +569,15 @@ for axis, what, title in zip(axes, ("accuracy", "swap"), ("eight-way accuracy", 
     grid = np.array([[getattr(recovered[key][readout], what) for readout in readouts] for key in ordered])
     axis.imshow(grid, cmap="PuOr", vmin=0, vmax=1, aspect="auto")
     for (i, j), value in np.ndenumerate(grid):
-        axis.text(j, i, f"{value:.2f}".lstrip("0"), ha="center", va="center", fontsize=7.5, color="white" if abs(value - 0.5) > 0.3 else "black")
+        axis.text(
+            j,
+            i,
+            f"{value:.2f}".lstrip("0"),
+            ha="center",
+            va="center",
+            fontsize=7.5,
+            color="white" if abs(value - 0.5) > 0.3 else "black",
+        )
     axis.set_xticks(range(len(readouts)), readouts, rotation=35, ha="left", fontsize=8)
     axis.xaxis.tick_top()
     axis.set_xlabel(title)
@@ -408,12 +594,33 @@ chapter.figure(
 )
 for (label, family), found in recovered.items():
     for readout, result in () if label.startswith("zoo") else found.items():
-        chapter.measure("swap_by_readout", result.swap, ci=result.swap_interval, n=result.n, encoders=label.replace(", untrained", "") + ("#random" if family == "random" else ""), data="binding scenes", protocol="swap choice, readouts fitted on held-out scenes", variant=f"{label}, {readout}")
+        chapter.measure(
+            "swap_by_readout",
+            result.swap,
+            ci=result.swap_interval,
+            n=result.n,
+            encoders=label.replace(", untrained", "") + ("#random" if family == "random" else ""),
+            data="binding scenes",
+            protocol="swap choice, readouts fitted on held-out scenes",
+            variant=f"{label}, {readout}",
+        )
 real = [key for key in recovered if key[1] not in ("random", "control")]
 chapter.glue("n_real", len(real))
-chapter.glue("n_neighbour_gain", sum(max(recovered[key][r].accuracy for r in ("kNN", "local PCA")) > recovered[key]["cosine"].accuracy + 0.05 for key in real))
-chapter.glue("n_probe_gain", sum(recovered[key]["probe, linked"].swap_interval[0] > recovered[key]["cosine"].swap for key in real))
-pick = next((key for key in real if key[0] == encoder.removeprefix("efficientnet-")), real[0] if real else ordered[0])
+chapter.glue(
+    "n_neighbour_gain",
+    sum(
+        max(recovered[key][r].accuracy for r in ("kNN", "local PCA"))
+        > recovered[key]["cosine"].accuracy + 0.05
+        for key in real
+    ),
+)
+chapter.glue(
+    "n_probe_gain",
+    sum(recovered[key]["probe, linked"].swap_interval[0] > recovered[key]["cosine"].swap for key in real),
+)
+pick = next(
+    (key for key in real if key[0] == encoder.removeprefix("efficientnet-")), real[0] if real else ordered[0]
+)
 for readout, told in (("cosine", "cosine"), ("probe, bag", "bag"), ("probe, linked", "linked")):
     chapter.glue(f"pick_{told}", recovered[pick][readout].swap)
 chapter.glue("pick_name", pick[0])
@@ -447,8 +654,15 @@ if len(lite) > 1:
     per_trial = gains.mean(axis=0)
     half = 1.96 * per_trial.std(ddof=1) / np.sqrt(len(per_trial))
     chapter.record(
-        "jer.readouts-do-not-rescue", per_trial.mean(), ci=(per_trial.mean() - half, per_trial.mean() + half), n=len(lite), encoders=[f"efficientnet-{key[0]}" for key in lite],
-        data="binding scenes", protocol="all three EfficientNets, whatever their JER; interval over trials", variant="EfficientNets", headline=False,
+        "jer.readouts-do-not-rescue",
+        per_trial.mean(),
+        ci=(per_trial.mean() - half, per_trial.mean() + half),
+        n=len(lite),
+        encoders=[f"efficientnet-{key[0]}" for key in lite],
+        data="binding scenes",
+        protocol="all three EfficientNets, whatever their JER; interval over trials",
+        variant="EfficientNets",
+        headline=False,
     )
 try:
     table = zoo_results.read()
@@ -472,8 +686,14 @@ if len(zoo_real) >= 6 and not floor:
     per_trial = rescue(low).mean(axis=0)
     half = 1.96 * per_trial.std(ddof=1) / np.sqrt(len(per_trial))
     chapter.record(
-        "jer.readouts-do-not-rescue", per_trial.mean(), ci=(per_trial.mean() - half, per_trial.mean() + half), n=len(low), encoders=[key[0].replace("zoo: ", "zoo:") for key in low],
-        data="binding scenes", protocol=f"zoo ({zoo_condition}), one seed, encoders below the median JER, k = 10 and 50 neighbours; interval over trials", variant=zoo_condition,
+        "jer.readouts-do-not-rescue",
+        per_trial.mean(),
+        ci=(per_trial.mean() - half, per_trial.mean() + half),
+        n=len(low),
+        encoders=[key[0].replace("zoo: ", "zoo:") for key in low],
+        data="binding scenes",
+        protocol=f"zoo ({zoo_condition}), one seed, encoders below the median JER, k = 10 and 50 neighbours; interval over trials",
+        variant=zoo_condition,
     )
 families = {"decorrelation": "variance-decorrelation", "others": ("self-distillation", "vision-language")}
 if len(runs) and not floor:
@@ -482,25 +702,57 @@ if len(runs) and not floor:
     if {families["decorrelation"], *families["others"]} <= set(means.columns) and len(means) > 1:
         gap = means[list(families["others"])].mean(axis=1) - means[families["decorrelation"]]
         value, interval = over_seeds(gap)
-        chapter.record("jer.spectrum-flatter", value, ci=interval, n=len(gap), encoders="zoo", data="scenes", protocol=f"zoo ({zoo_condition}), mean relative spectrum over 32 scenes, seed by seed, t interval", variant=zoo_condition)
+        chapter.record(
+            "jer.spectrum-flatter",
+            value,
+            ci=interval,
+            n=len(gap),
+            encoders="zoo",
+            data="scenes",
+            protocol=f"zoo ({zoo_condition}), mean relative spectrum over 32 scenes, seed by seed, t interval",
+            variant=zoo_condition,
+        )
 
 
 def drops(label: str) -> pd.DataFrame:
     """JER lost over each step of a small transformer, a row an image: patch to block 0, ..., block 7 to norm."""
-    return -profiles[label].pivot_table(index="image", columns="block", values="jer", sort=False).diff(axis=1).iloc[:, 1:]
+    return (
+        -profiles[label]
+        .pivot_table(index="image", columns="block", values="jer", sort=False)
+        .diff(axis=1)
+        .iloc[:, 1:]
+    )
 
 
 language = "zoo: clip-bag, vit"
 if language in profiles and n_images > 1:
     lost = drops(language)[["blocks.3", "blocks.4", "blocks.5"]].sum(axis=1)
     value, interval = over_seeds(lost)
-    chapter.record("jer.depth-mid-network-loss", value, ci=interval, n=n_images, encoders="zoo:clip-bag-vit", data="scenes", protocol="small transformer, mean token, exact, JER after block 3 minus that after block 6; one seed, t interval over scenes", variant=zoo_condition)
+    chapter.record(
+        "jer.depth-mid-network-loss",
+        value,
+        ci=interval,
+        n=n_images,
+        encoders="zoo:clip-bag-vit",
+        data="scenes",
+        protocol="small transformer, mean token, exact, JER after block 3 minus that after block 6; one seed, t interval over scenes",
+        variant=zoo_condition,
+    )
 masked = "zoo: mae, vit"
 if masked in profiles and n_images > 1:
     lost = drops(masked)
     last = lost["norm"] - lost.drop(columns="norm").max(axis=1)
     value, interval = over_seeds(last)
-    chapter.record("jer.depth-mae-late-loss", value, ci=interval, n=n_images, encoders="zoo:mae-vit", data="scenes", protocol="small transformer, mean token, exact, the last step being the final norm; one seed, t interval over scenes", variant=zoo_condition)
+    chapter.record(
+        "jer.depth-mae-late-loss",
+        value,
+        ci=interval,
+        n=n_images,
+        encoders="zoo:mae-vit",
+        data="scenes",
+        protocol="small transformer, mean token, exact, the last step being the final norm; one seed, t interval over scenes",
+        variant=zoo_condition,
+    )
 if not trained:
     print("the zoo's trained encoders are not at hand: the claims on spectra and depth stay open")
 elif floor:

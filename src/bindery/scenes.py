@@ -197,10 +197,9 @@ def training_scenes(
     cell = rng.permuted(np.broadcast_to(np.arange(9), (n, 9)), axis=1)[:, :high]
     empty = np.arange(high) >= rng.integers(low, high + 1, size=(n, 1))
     shape[empty], cell[empty] = -1, -1
-    if ground == "tinted":
-        grounds = rng.uniform(0.03, 0.5, size=(n, 3))
-    else:
-        grounds = np.full((n, 3), ground_level(ground))
+    grounds = (
+        rng.uniform(0.03, 0.5, size=(n, 3)) if ground == "tinted" else np.full((n, 3), ground_level(ground))
+    )
     return place(shape, colour, cell, cell_geometry((n,), rng), grounds)
 
 
