@@ -47,9 +47,7 @@ image_size: int = 128  # side of a rendered drawing in pixels
 shown: list[int] = [1, 5, 30]  # images a pair in the pictures, as in the paper
 counts: list[int] = [1, 2, 3, 5, 10, 15, 30]  # images a pair in the curve
 n_draws: int = 10  # random choices of those images
-second: Literal["cue-conflict", "none"] = (
-    "cue-conflict"  # a second data set, where its embeddings are committed
-)
+second: Literal["cue-conflict", "none"] = "cue-conflict"  # a second data set, by committed embeddings
 attributes_shown: list[str] = []  # the two attributes of the pictures; the first by alphabet when empty
 objects_shown: list[str] = []  # the three objects of the pictures; the first by alphabet when empty
 seed: int = 0  # seed of the drawings' placement and of all choices
@@ -250,8 +248,8 @@ figure.legend(
 chapter.figure(
     figure,
     name="see-parallelogram",
-    alt="Three panels of four outlined pair means joined to a quadrilateral, from 1, 5 and 30 images a pair, with the single images "
-    "faint behind; the quadrilateral is irregular at first and close to a parallelogram at the end, while the images scatter widely.",
+    alt="Three panels of four outlined pair means joined to a quadrilateral, from few to many images a pair, with the single images "
+    "faint behind and the defect of each quadrilateral in its title.",
     caption=f"Pair means (outlined) of {' and '.join(map(readable, pair_of_attributes))} with {' and '.join(map(readable, three_objects[:2]))}, "
     "from $k$ images of each pair, in the plane of their own first two components; the images themselves are faint. The defect is that "
     "of {eq}`eq-see-defect`, in all dimensions; four unrelated points have about 1.41.",
@@ -301,8 +299,8 @@ axis.legend(fontsize=8)
 chapter.figure(
     figure,
     name="see-defects",
-    alt="Histograms of the parallelogram defect over all two-by-two grids: with one image a pair around the value of random quadruples, "
-    "with more images lower, and dashed the defects of four random pairs.",
+    alt="Histograms of the parallelogram defect over all two-by-two grids, one line a number of images a pair, "
+    "and dashed the defects of four random pairs.",
     caption="Defects of all two-by-two grids of pair means, by images a pair; dashed, four pairs taken at random that form no grid.",
 )
 chapter.glue("see_planes", ", ".join(f"{100 * share:.0f} %" for share in planes.values()))
@@ -314,7 +312,7 @@ chapter.glue("see_defect_many", float(np.median(defects[panels[-1]])))
 chapter.glue("see_defect_random", float(np.median(unrelated)))
 
 # %% [markdown]
-# The median defect falls from {glue:text}`see_defect_few:.2f` to {glue:text}`see_defect_many:.2f`; four pairs at random, which form no grid, have
+# The median defect is {glue:text}`see_defect_few:.2f` with the fewest images and {glue:text}`see_defect_many:.2f` with the most; four pairs at random, which form no grid, have
 # {glue:text}`see_defect_random:.2f`.
 #
 # ## A prism
@@ -380,8 +378,8 @@ else:
     chapter.figure(
         figure,
         name="see-prism",
-        alt="Three panels of six outlined pair means as two triangles joined by three edges, seen from the side, with 1, 5 and 30 images a pair; "
-        "with more images the two triangles become nearly equal and the edges nearly parallel.",
+        alt="Three panels of six outlined pair means as two triangles joined by three edges, seen from the side, with few to many images a pair; "
+        "the title of each says how much of the variance three dimensions hold.",
         caption=f"The same for two attributes and three objects ({', '.join(map(readable, three_objects))}): a prism, if they add up. Three principal components in a "
         "side view; the title says how much of the variance of the six means they hold.",
     )
@@ -536,8 +534,8 @@ axes[0, -1].legend(fontsize=8, loc="lower right")
 chapter.figure(
     figure,
     name="see-curve",
-    alt="Additive R squared of left-out pairs against the number of images a pair, for each data set: dots rise with the number of images and lie on the "
-    "orange curve that averaging alone predicts; with shuffled labels the value stays below zero throughout.",
+    alt="Additive R squared of left-out pairs against the number of images a pair, for each data set: dots beside the "
+    "orange curve that averaging alone predicts, and the values with shuffled labels.",
     caption="Additive $R^2$ of pairs left out, against images a pair (dots; band: random choices of the images). Orange: what {eq}`eq-see-law` predicts "
     "from the scatter within pairs, and where it ends. Grey: the same with shuffled labels.",
 )
@@ -617,8 +615,8 @@ else:
 
 # %% [markdown]
 # With one image a pair the left-out $R^2$ is {glue:text}`see_r2_one:.2f`, with {glue:text}`see_k_all` it is {glue:text}`see_r2_all:.2f`, and with labels that mean nothing
-# {glue:text}`see_r2_shuffled:.2f`; {glue:text}`see_second`. The structure is there, and it becomes clearer with more images. But the dots lie on the
-# orange curve, to within {glue:text}`see_law_error:.3f`: averaging alone accounts for the whole rise. *Seeing* the parallelogram emerge is seeing noise average out. The
+# {glue:text}`see_r2_shuffled:.2f`; {glue:text}`see_second`. How far the first numbers lie above the last is the structure; how they grow with the images is another matter. The dots
+# lie within {glue:text}`see_law_error:.3f` of the orange curve, and to that accuracy averaging alone accounts for the rise: *seeing* the parallelogram emerge is seeing noise average out. The
 # number that speaks about the encoder is the end of the curve, {glue:text}`see_r2_end:.2f` for the main set; what is missing to 1 is interaction, and no number
 # of images will remove it.
 #
@@ -705,8 +703,8 @@ except InputError:
 # ## What the paper says, what we found, why they differ
 #
 # * **The paper** shows two figures whose regularity grows with the number of images, for CLIP ViT-L/14 on Waterbirds and UT-Zappos.
-# * **We found** the same in drawings for an ImageNet network without any text, and in the style-transferred photographs as far as five images a pair reach. The structure
-#   is real by a control that can fail: shuffled labels give less than zero.
+# * **We found**, by default in drawings and for an ImageNet network without any text, a left-out $R^2$ of {glue:text}`see_r2_one:.2f` with one image a pair and of {glue:text}`see_r2_all:.2f` with {glue:text}`see_k_all`; {glue:text}`see_second`. The
+#   control can fail: with shuffled labels it is {glue:text}`see_r2_shuffled:.2f`.
 # * **They differ** in encoder and data, so this is an analogue. And they differ in what follows from the picture. That structure sharpens with images is arithmetic and holds for every data set, {eq}`eq-see-law`. It is the
 #   end of the curve that is evidence.
 #
@@ -749,6 +747,6 @@ except InputError:
 #
 # :::{solution} ex-see-law
 # :class: dropdown
-# It lies on the curve, whatever the encoder: {eq}`eq-see-law` assumes only that images are drawn at random within pairs. An untrained network ends much lower when drawings are left out as well, see
+# It lies on the curve, whatever the encoder: {eq}`eq-see-law` assumes only that images are drawn at random within pairs. Where it ends depends on the encoder; for trained against untrained, with drawings left out as well, see
 # {numref}`fig-decomposable-share`.
 # :::

@@ -21,9 +21,7 @@ def toy(n: int = 120, size: int = 8, seed: int = 0) -> tuple[np.ndarray, np.ndar
 
 def quick(**options: float) -> DrawingDecoder:
     """A decoder small enough for a test."""
-    return DrawingDecoder(
-        width=16, hidden=32, epochs=20, batch_size=12, learning_rate=5e-3, noise=0.0, **options
-    )
+    return DrawingDecoder(hidden=32, epochs=20, batch_size=12, learning_rate=5e-3, noise=0.0, **options)
 
 
 def test_canvas_is_premultiplied_and_centred() -> None:
@@ -76,7 +74,7 @@ def test_unpredictable_pictures_become_their_mean() -> None:
     x = np.tile(np.array([[1.0, 0.0]], np.float32), (80, 1))
     y = np.zeros((80, 1, 8, 8), np.float32)
     y[::2] = 1
-    decoder = DrawingDecoder(width=16, hidden=16, epochs=25, batch_size=80, learning_rate=1e-2, noise=0.0)
+    decoder = DrawingDecoder(hidden=16, epochs=25, batch_size=80, learning_rate=1e-2, noise=0.0)
     assert decoder.fit(x, y).predict(x[:1]) == pytest.approx(0.5, abs=0.05)
 
 
@@ -107,7 +105,7 @@ def test_one_seed_one_decoder_and_the_global_generator_is_left_alone() -> None:
     ("x", "y", "told"),
     [
         (np.zeros((3, 2)), np.zeros((2, 1, 8, 8)), "length"),
-        (np.zeros((2, 2)), np.zeros((2, 1, 9, 9)), "one of 8, 16, 32, 64"),
+        (np.zeros((2, 2)), np.zeros((2, 1, 9, 8)), "N, C, S, S"),
         (np.zeros((2, 2)), 255 * np.ones((2, 1, 8, 8)), r"\[0, 1\]"),
         (np.full((2, 2), np.nan), np.zeros((2, 1, 8, 8)), "finite"),
     ],

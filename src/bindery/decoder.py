@@ -72,7 +72,7 @@ def pixel_error(pictures: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
 
 
 class DrawingDecoder(BaseEstimator):
-    """A small network from embeddings to pictures: two dense layers, then three that double the resolution.
+    """A small network from embeddings to pictures: two hidden layers, then all pixels at once.
 
     Trained by mean squared error, so that it predicts the mean picture given the embedding. With validation data the
     epoch with the smallest error there is kept, and training ends after ``patience`` epochs without a smaller one.
@@ -80,10 +80,8 @@ class DrawingDecoder(BaseEstimator):
 
     Parameters
     ----------
-    width : int
-        Channels at 4 x 4 pixels; halved at each doubling.
     hidden : int
-        Units of the dense layer.
+        Units of the first hidden layer; the second has twice as many.
     epochs, patience, batch_size : int
     learning_rate, weight_decay : float
         Of AdamW.
@@ -104,18 +102,17 @@ class DrawingDecoder(BaseEstimator):
     def __init__(
         self,
         *,
-        width: int = 64,
         hidden: int = 256,
         epochs: int = 60,
         patience: int = 8,
         batch_size: int = 64,
-        learning_rate: float = 2e-3,
+        learning_rate: float = 1e-3,
         weight_decay: float = 1e-2,
-        noise: float = 0.2,
+        noise: float = 0.5,
         seed: int = 0,
         progress: bool = False,
     ) -> None:
-        self.width, self.hidden = width, hidden
+        self.hidden = hidden
         self.epochs, self.patience, self.batch_size = epochs, patience, batch_size
         self.learning_rate, self.weight_decay, self.noise = learning_rate, weight_decay, noise
         self.seed, self.progress = seed, progress
@@ -126,7 +123,7 @@ class DrawingDecoder(BaseEstimator):
         pictures: ArrayLike,
         validation: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> Self:
-        """Train on (N, D) embeddings and their (N, C, S, S) pictures in [0, 1]; S is 8, 16, 32 or 64.
+        """Train on (N, D) embeddings and their (N, C, S, S) pictures in [0, 1].
 
         Raises
         ------
@@ -138,7 +135,7 @@ class DrawingDecoder(BaseEstimator):
         held = None if validation is None else self._pair(*validation)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
-            self.network_ = _network(x.shape[1], self.hidden, self.width, y.shape[1], y.shape[2])
+            self.network_ = _network(x.shape[1], self.hidden, y.shape[1], y.shape[2])
             self._train(x, y, held)
         return self
 
@@ -157,8 +154,8 @@ class DrawingDecoder(BaseEstimator):
     def _pair(self, embeddings: ArrayLike, pictures: ArrayLike) -> tuple[Tensor, Tensor]:
         rows, pixels = finite_rows(embeddings, "embeddings"), np.asarray(pictures, dtype=np.float32)
         same_length(embeddings=rows, pictures=pixels)
-        if pixels.ndim != 4 or pixels.shape[2] != pixels.shape[3] or pixels.shape[2] not in (8, 16, 32, 64):
-            raise InputError(f"pictures must be (N, C, S, S) with S one of 8, 16, 32, 64; got {pixels.shape}")
+        if pixels.ndim != 4 or pixels.shape[2] != pixels.shape[3]:
+            raise InputError(f"pictures must be (N, C, S, S); got {pixels.shape}")
         if not (pixels.min() >= 0 and pixels.max() <= 1):
             raise InputError(f"pictures must lie in [0, 1]; got {pixels.min():g} to {pixels.max():g}")
         return torch.from_numpy(rows.astype(np.float32)), torch.from_numpy(pixels)
@@ -201,19 +198,13 @@ class DrawingDecoder(BaseEstimator):
             return float((self.network_(self._standard(x)) - y).square().mean())
 
 
-def _network(dim: int, hidden: int, width: int, channels: int, size: int) -> nn.Sequential:
-    layers: list[nn.Module] = [
+def _network(dim: int, hidden: int, channels: int, size: int) -> nn.Sequential:
+    return nn.Sequential(
         nn.Linear(dim, hidden),
         nn.GELU(),
-        nn.Linear(hidden, width * 16),
+        nn.Linear(hidden, 2 * hidden),
         nn.GELU(),
-        nn.Unflatten(1, (width, 4, 4)),
-    ]
-    side, current = 4, width
-    while side < size:
-        side *= 2
-        following = channels if side == size else max(8, current // 2)
-        layers.append(nn.ConvTranspose2d(current, following, 4, stride=2, padding=1))
-        layers.append(nn.Sigmoid() if side == size else nn.GELU())
-        current = following
-    return nn.Sequential(*layers)
+        nn.Linear(2 * hidden, channels * size * size),
+        nn.Unflatten(1, (channels, size, size)),
+        nn.Sigmoid(),
+    )
