@@ -245,7 +245,7 @@ chapter.figure(
     figure,
     name="encoders-lengths",
     alt="Two histograms: lengths of the embeddings relative to their mean, and angles to the mean direction in degrees.",
-    caption="Lengths vary moderately; angles to the mean direction show how wide the cone of embeddings is.",
+    caption="Left: lengths relative to their mean. Right: angles to the mean direction, which show how wide the cone of embeddings is.",
 )
 chapter.measure(
     "median_angle_degrees",
@@ -258,14 +258,14 @@ chapter.measure(
 chapter.glue("median_angle", float(np.median(angles)))
 
 # %% [markdown]
-# The embeddings form a cone: the median angle to the mean direction is {glue:text}`median_angle:.0f`°. That is wide
-# enough for the curvature of the sphere to matter, and narrow enough for its mean to be well defined. The next
-# chapter says both precisely.
+# The embeddings form a cone: the median angle to the mean direction is {glue:text}`median_angle:.0f`°. Is that wide
+# enough for the curvature of the sphere to matter, and narrow enough for its mean to be well defined? The next
+# chapter asks both precisely.
 #
 # ## What did not hold
 #
-# * An untrained network is a stronger baseline than intuition says. Whenever a chapter reports what a trained encoder
-#   keeps, look for the untrained one beside it.
+# * A share of agreement means little without its baselines, chance and the untrained network. Whenever a chapter reports what
+#   a trained encoder keeps, look for the untrained one beside it.
 # * Neighbour agreement says that a factor is *present*, not that it can be *combined* with another. That is the subject of
 #   the book.
 #
