@@ -29,7 +29,7 @@
 # :::
 #
 # If an encoder reacts in few ways only, something on the way from the image to the embedding threw the others away. Paper S {cite}`chung2026` looks for the place: it compares the
-# singular spectra of encoders, follows JER through the blocks, and tries other readouts, to find that binding is gone for good. We ask the same, and one thing more: how much of it is done
+# singular spectra of encoders, follows JER through the blocks, and tries two other readouts, which do not bring binding back. We ask the same, and one thing more: how much of it is done
 # by the last, most innocent operation, the average over places?
 
 # %% tags=["parameters"]
@@ -41,9 +41,7 @@ n_images: int = 4  # scenes at which tiny networks are linearised
 n_trials: int = 200  # binding trials for tiny networks
 n_bank: int = 1000  # held-out scenes on which readouts are fitted
 k: int = 32  # singular values that count
-zoo_condition: Literal["photometric", "standard"] = (
-    "photometric"  # how the zoo's encoders were augmented in training
-)
+zoo_condition: Literal["photometric", "standard"] = "photometric"  # augmentation in the zoo's training
 seed: int = 8  # seed of the scenes; the kept results are for 8
 
 # %% tags=["remove-cell"]
@@ -174,8 +172,8 @@ figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", 
 chapter.figure(
     figure,
     name="collapse-ladder",
-    alt="Eight-way accuracy and swap choice against the number of places kept before the cosine, one line a network; the trained networks "
-    "rise steeply from one place to four.",
+    alt="Eight-way accuracy and swap choice against the number of places kept before the cosine, one line a network, "
+    "trained and untrained.",
     caption="The same networks, read by the same cosine, with the last map averaged to fewer or more places. Hollow, dotted: untrained. Dashed: bag ceiling.",
 )
 head = ladder.get((encoder.removeprefix("efficientnet-"), "supervised"))
@@ -200,11 +198,11 @@ for grid, told in ((1, "one"), (2, "four"), (0, "all")):
 
 # %% [markdown]
 # For {glue:text}`ladder_name`: accuracy {glue:text}`ladder_one:.2f` and swap choice {glue:text}`ladder_one_swap:.2f` from the embedding, {glue:text}`ladder_four:.2f` and
-# {glue:text}`ladder_four_swap:.2f` from four averages instead of one, {glue:text}`ladder_all:.2f` and {glue:text}`ladder_all_swap:.2f` from the whole map. The answer
-# is still there one operation before the embedding.
+# {glue:text}`ladder_four_swap:.2f` from four averages instead of one, {glue:text}`ladder_all:.2f` and {glue:text}`ladder_all_swap:.2f` from the whole map. What
+# the whole map has above the embedding was still there one operation before it.
 #
-# A doubt at once: a map binds *for free*. Which coordinate is active tells the place, so whatever is seen there is linked to it, as in pixels. What the figure says is not that the network worked out the link, but that its last average
-# gives away much of what it had. The untrained networks show that the free link alone is not worth much either, as long as the features at a place do not tell shapes apart. With that in mind, to the paper's question.
+# A doubt at once: a map binds *for free*. Which coordinate is active tells the place, so whatever is seen there is linked to it, as in pixels. What the figure can say is not that the network worked out the link, but how much its last average
+# gives away of what it had. The untrained networks show what the free link alone is worth, where the features at a place need not tell shapes apart. With that in mind, to the paper's question.
 #
 # ## Spectra
 #
@@ -454,7 +452,7 @@ chapter.glue("out_gap", f"{gaps['']:+.1f}" if "" in gaps else "not measured")
 #
 # ## What an average does to a spectrum
 #
-# {numref}`fig-collapse-ladder` says that the mean over places costs binding. What does it do to JER? The mean is a linear map of the whole map, $z = A m$, and up to scale its rows are orthonormal.
+# {numref}`fig-collapse-ladder` says what the mean over places costs in binding. What does it do to JER? The mean is a linear map of the whole map, $z = A m$, and up to scale its rows are orthonormal.
 #
 # :::{prf:proposition} Averages shrink singular values, not necessarily their effective rank
 # :label: prop-collapse-average
@@ -530,8 +528,8 @@ average.set_index("encoder")[["map", "embedding"]].rename(
 ).style.format("{:.2f}")
 
 # %% [markdown]
-# In {glue:text}`n_maps_higher` of {glue:text}`n_maps` cases the whole map has the higher JER. Together with the ladder this agrees with the paper's intuition, *more ways to react go with more binding*, for two
-# readings of the same network. It also shows how loose the intuition is: JER of a map changes a little where its binding changes a lot.
+# In {glue:text}`n_maps_higher` of {glue:text}`n_maps` cases the whole map has the higher JER. Where it also binds better, {numref}`fig-collapse-ladder`, this agrees with the paper's intuition, *more ways to react go with more binding*, for two
+# readings of the same network. Compare the sizes of the two changes before you call it a law.
 #
 # ## Is it beyond recovery?
 #
@@ -588,8 +586,8 @@ axes[0].set_yticks(range(len(ordered)), [label for label, _ in ordered], fontsiz
 chapter.figure(
     figure,
     name="collapse-readouts",
-    alt="Two tables in colour, eight-way accuracy and swap choice, one row a network and one column a readout of its embedding; the probe for the link is "
-    "the highest for trained networks.",
+    alt="Two tables in colour, eight-way accuracy and swap choice, one row a network and one column a readout of its embedding, "
+    "untrained networks at the bottom.",
     caption="All readouts of the embedding. The probe for the bag sees the same scenes without the link; untrained networks at the bottom.",
 )
 for (label, family), found in recovered.items():
@@ -626,9 +624,9 @@ for readout, told in (("cosine", "cosine"), ("probe, bag", "bag"), ("probe, link
 chapter.glue("pick_name", pick[0])
 
 # %% [markdown]
-# Of {glue:text}`n_real` trained networks, nearest neighbours or local PCA help {glue:text}`n_neighbour_gain` by more than five points: so far the paper's claim stands. The linear probe raises the swap choice beyond sampling error in
-# {glue:text}`n_probe_gain`. For {glue:text}`pick_name` it goes from {glue:text}`pick_cosine:.2f` by cosine to {glue:text}`pick_linked:.2f`, and to {glue:text}`pick_bag:.2f` only when the probe is trained without the link. In
-# such a network binding is *not* beyond recovery: it is linearly there, and the cosine does not look. Whoever concludes from a cosine, or from a readout that has nothing to learn with, that a representation "does not bind" has shown something
+# Of {glue:text}`n_real` trained networks, nearest neighbours or local PCA help {glue:text}`n_neighbour_gain` by more than five points. The paper's claim is about those of low JER among them; its verdict stands below. The linear probe raises the swap choice beyond sampling error in
+# {glue:text}`n_probe_gain`. For {glue:text}`pick_name` it goes from {glue:text}`pick_cosine:.2f` by cosine to {glue:text}`pick_linked:.2f`, and to {glue:text}`pick_bag:.2f` only when the probe is trained without the link. Where
+# the probe for the link gains and the probe without it does not, binding is *not* beyond recovery: it is linearly there, and the cosine does not look. Whoever concludes from a cosine, or from a readout that has nothing to learn with, that a representation "does not bind" has shown something
 # about the cosine.
 #
 # ## The claims
