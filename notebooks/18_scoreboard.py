@@ -100,7 +100,7 @@ display(Markdown(markdown.group_sentences(claims)))
 #
 # A run is a **replication** when every encoder and every data set in it is one that the paper used for that claim, and an
 # **analogue** otherwise: then a disagreement may lie in the stand-in rather than in the paper, and an agreement is evidence that
-# the claim reaches further than its own encoders. Paper S publishes neither its checkpoints nor its stimuli, so that every run of it
+# the claim reaches further than its own encoders. Which checkpoints and stimuli Paper S used is not known to us, so that every run of it
 # is an analogue. Several records of one claim that disagree make it *mixed*.
 
 # %% [markdown]
@@ -159,7 +159,8 @@ display(Markdown(missing or "Every claim has a record."))
 # ## What this page cannot tell
 #
 # The rules are ours: another reader may set another band for "near zero" or another tolerance, and
-# `book/claims.yml` is where to do so. An interval says how far a number would move over other images or encoders of the same kind, not
+# `book/claims.yml` is where to do so. An interval says how far a number would move over other images, splits, seeds or encoders of the same kind (the record says over
+# which; random splits of one set overlap, and seeds of one objective are no new objectives), not
 # over other ways to set up the experiment; where a choice matters, the chapter shows each choice. And the number of verdicts of a
 # kind is no score of a paper: a claim is here because it can be measured, not because it carries weight.
 #

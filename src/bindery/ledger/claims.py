@@ -47,7 +47,7 @@ class Rule(Strict):
 
 
 class Comparable(Strict):
-    """Which run is a replication. An empty list says that the paper does not publish it, so none can be."""
+    """Which run is a replication. An empty list says that it is not known, so none can be."""
 
     encoders: list[Text]
     data: list[Text]
