@@ -35,13 +35,19 @@
 # %% tags=["parameters"]
 from typing import Literal
 
-encoders: list[str] = ["efficientnet-lite0", "efficientnet-lite1", "efficientnet-lite2"]  # of the committed embeddings
+encoders: list[str] = [
+    "efficientnet-lite0",
+    "efficientnet-lite1",
+    "efficientnet-lite2",
+]  # of the committed embeddings
 dim: int = 768  # of the synthetic clouds
 sizes: list[int] = [50, 100, 200, 400, 800]  # numbers of images in the value-against-N curves
 repeats: int = 4  # random subsets at each size
 neighbours: list[int] = [10, 20, 50, 100, 200]  # k of the local metrics
-anchors: int = 150  # images whose neighbourhoods are averaged
-zoo_condition: Literal["photometric", "standard"] = "photometric"  # how the zoo's encoders were augmented in training
+anchors: int = 60  # images whose neighbourhoods are averaged
+zoo_condition: Literal["photometric", "standard"] = (
+    "photometric"  # how the zoo's encoders were augmented in training
+)
 n_scenes: int = 1000  # scenes for the sweep over formulations
 draws: int = 10000  # bootstrap draws over families, as declared for the zoo
 simulations: int = 20000  # of the contrast of two correlations
@@ -123,7 +129,14 @@ def ellipse(points: np.ndarray, **look: object) -> Ellipse:
     """Two standard deviations of a planar cloud."""
     values, vectors = np.linalg.eigh(np.cov(points.T))
     width, height = 4 * np.sqrt(values[::-1])
-    return Ellipse(points.mean(axis=0), width, height, angle=np.degrees(np.arctan2(*vectors[::-1, 1])), fill=False, **look)
+    return Ellipse(
+        points.mean(axis=0),
+        width,
+        height,
+        angle=np.degrees(np.arctan2(*vectors[::-1, 1])),
+        fill=False,
+        **look,
+    )
 
 
 figure, axes = plt.subplots(1, 4, figsize=(7, 2.35), width_ratios=[1.15, 1, 1, 1])
@@ -134,7 +147,11 @@ axes[0].bar(ratio / 2, 1 / ratio, width=ratio, fill=False, edgecolor="#0072B2", 
 axes[0].set_title("G.PR: how many\nequal eigenvalues?", fontsize=8.5)
 axes[0].set_xticks([])
 axes[0].set_yticks([])
-titles = {"blob": "blob", "cigar": "cigar: G.Iso sees\nthe long axis", "ring": "ring: L.Iso sees\nthe thin places"}
+titles = {
+    "blob": "blob",
+    "cigar": "cigar: G.Iso sees\nthe long axis",
+    "ring": "ring: L.Iso sees\nthe thin places",
+}
 for axis, (name, cloud) in zip(axes[1:], clouds.items(), strict=True):
     axis.plot(*cloud.T, ".", ms=2.2, color="#B4B4B4")
     axis.add_patch(ellipse(cloud, color="#0072B2", lw=1.6))
@@ -148,7 +165,10 @@ for axis, (name, cloud) in zip(axes[1:], clouds.items(), strict=True):
     axis.set_aspect("equal")
     axis.set_xticks([])
     axis.set_yticks([])
-    axis.set_xlabel("  ".join(f"{key} {value:.2f}" for key, value in measured[name].items()).replace("  L", "\nL"), fontsize=7.5)
+    axis.set_xlabel(
+        "  ".join(f"{key} {value:.2f}" for key, value in measured[name].items()).replace("  L", "\nL"),
+        fontsize=7.5,
+    )
 for axis in axes:
     axis.grid(False)
 chapter.figure(
@@ -173,6 +193,7 @@ chapter.figure(
 #
 # It is a statement about $N$ and $D$, not about the encoder. Multiplying by $(N + D)/N$ mends only this one case. What mends all is to replace
 # $(\operatorname{tr} C)^2$ and $\operatorname{tr} C^2$ each by an unbiased estimate, which exists in closed form {cite}`chun2026`; the library calls it `correction="finite-sample"`.
+
 
 # %%
 def corrected(rows: np.ndarray) -> float:
@@ -200,7 +221,17 @@ figure, axes = plt.subplots(1, len(samples), figsize=(7, 2.7))
 for axis, (name, pair) in zip(np.atleast_1d(axes), curves.items(), strict=True):
     for kind, colour, mark in (("plug-in", "#D55E00", "s"), ("finite-sample", "#0072B2", "o")):
         told = pair[kind]
-        axis.errorbar(told["n"], told["mean"], told["sd"].fillna(0), color=colour, marker=mark, ms=4.5, lw=1.4, capsize=2, label=kind)
+        axis.errorbar(
+            told["n"],
+            told["mean"],
+            told["sd"].fillna(0),
+            color=colour,
+            marker=mark,
+            ms=4.5,
+            lw=1.4,
+            capsize=2,
+            label=kind,
+        )
     n = pair["plug-in"]["n"].to_numpy()
     width = samples[name].shape[1]
     naive = pair["plug-in"]["mean"] * (n + width) / n
@@ -234,7 +265,14 @@ chapter.glue("law_small", smallest / (smallest + dim))
 chapter.glue("law_large", largest / (largest + dim))
 chapter.glue("n_small", smallest)
 chapter.glue("n_large", largest)
-chapter.measure("plug_in_isotropic", plug[smallest], n=smallest, data="isotropic Gaussian", protocol=f"G.PR, D = {dim}", variant=f"N = {smallest}")
+chapter.measure(
+    "plug_in_isotropic",
+    plug[smallest],
+    n=smallest,
+    data="isotropic Gaussian",
+    protocol=f"G.PR, D = {dim}",
+    variant=f"N = {smallest}",
+)
 real = here[0] if here else ""
 growth = curves[real] if real else curves["eigenvalues like 1/i"]
 ends = growth["plug-in"].sort_values("n")["mean"].to_numpy()
@@ -250,15 +288,24 @@ chapter.glue("real_corrected_growth", settled[-1] / settled[0])
 # encoders on more images than others compares numbers of images. The library does not do it:
 
 # %%
-rows = embeddings if len(embeddings) > 1 else {"one": samples["isotropic"], "other": samples["eigenvalues like 1/i"]}
+rows = (
+    embeddings
+    if len(embeddings) > 1
+    else {"one": samples["isotropic"], "other": samples["eigenvalues like 1/i"]}
+)
 first, second = list(rows)[:2]
 names = [f"image {i}" for i in range(len(rows[first]))]
 try:
-    geometry.compare_geometry({first: rows[first], second: rows[second][:400]}, {first: names, second: names[:400]})
+    geometry.compare_geometry(
+        {first: rows[first], second: rows[second][:400]}, {first: names, second: names[:400]}
+    )
 except InputError as refused:
     print(f"refused: {refused}")
 try:
-    geometry.compare_geometry({first: rows[first], second: rows[second]}, {first: names, second: [f"other {name}" for name in names]})
+    geometry.compare_geometry(
+        {first: rows[first], second: rows[second]},
+        {first: names, second: [f"other {name}" for name in names]},
+    )
 except InputError as refused:
     print(f"refused: {refused}")
 
@@ -273,7 +320,11 @@ for length in lengths:
     held = np.zeros((largest, length))
     held[:, :used] = rng.standard_normal((largest, used))
     rows_of_length[f"D = {length}"] = held + 0.02 * rng.standard_normal((largest, length))
-by_length = geometry.compare_geometry(rows_of_length, [str(i) for i in range(largest)], metrics={"G.PR": geometry.participation_ratio, "corrected": corrected, "G.Iso": geometry.isotropy})
+by_length = geometry.compare_geometry(
+    rows_of_length,
+    [str(i) for i in range(largest)],
+    metrics={"G.PR": geometry.participation_ratio, "corrected": corrected, "G.Iso": geometry.isotropy},
+)
 by_length["directions (corrected × D)"] = by_length["corrected"] * by_length["dim"]
 by_length.round(3)
 
@@ -293,7 +344,15 @@ if embeddings:
     )  # fmt: skip
     for row in told.to_dict("records"):
         for metric in ("G.PR", "G.PR corrected", "G.Iso", "L.Iso, k = 50"):
-            chapter.measure("geometry", row[metric], n=row["n"], encoders=row["encoder"], data="cue-conflict", protocol=metric, variant=f"{row['encoder']}, {metric}")
+            chapter.measure(
+                "geometry",
+                row[metric],
+                n=row["n"],
+                encoders=row["encoder"],
+                data="cue-conflict",
+                protocol=metric,
+                variant=f"{row['encoder']}, {metric}",
+            )
     shown = told.round(3)
 else:
     shown = "no committed embeddings here: python tools/embed_cue_conflict.py makes them"
@@ -309,6 +368,7 @@ shown
 #
 # $$ \mathrm{se}(z) = \frac{1}{\sqrt{n-3}} . $$ (eq-limits-fisher)
 
+
 # %% tags=["hide-input"]
 def cell(name: str, column: str = "value") -> float:
     return float(cells.loc[name, column])
@@ -322,12 +382,16 @@ reported = [
     ("G.PR or L.Iso, 26 (largest |r|)", cell("S.T2.g-pr.v2.abs-r", "high"), n_second),
     ("JER, 26 encoders (for comparison)", cell("S.T2.jer.v2.r"), n_second),
 ]
-implied = pd.concat([inference.published(r, n).assign(what=what) for what, r, n in reported], ignore_index=True)
+implied = pd.concat(
+    [inference.published(r, n).assign(what=what) for what, r, n in reported], ignore_index=True
+)
 figure, axes = plt.subplots(1, 2, figsize=(7, 2.75), width_ratios=[1.25, 1])
 axes[0].axvspan(-0.3, 0.3, color="#E8F1F8", zorder=0)
 axes[0].axvline(0, color="0.35", lw=0.9)
 for row, line in implied.iterrows():
-    colour = figures.color_of("vision-language" if line["what"].startswith("JER") else "variance-decorrelation")
+    colour = figures.color_of(
+        "vision-language" if line["what"].startswith("JER") else "variance-decorrelation"
+    )
     axes[0].plot([line["ci_low"], line["ci_high"]], [row, row], color=colour, lw=2)
     axes[0].plot(line["r"], row, "o", color=colour)
 axes[0].set_yticks(range(len(implied)), implied["what"], fontsize=7.5)
@@ -340,7 +404,9 @@ axes[1].plot(counts, reach, color="#0072B2")
 axes[1].axhspan(0, 0.3, color="#E8F1F8", zorder=0)
 for n in (n_first, n_second):
     axes[1].plot([n, n], [0, np.interp(n, counts, reach)], color="0.35", lw=1, ls=":")
-    axes[1].text(n, 0.02, f"{n} " if n == n_first else f" {n}", ha="right" if n == n_first else "left", fontsize=7.5)
+    axes[1].text(
+        n, 0.02, f"{n} " if n == n_first else f" {n}", ha="right" if n == n_first else "left", fontsize=7.5
+    )
 enough = int(counts[np.argmax(reach <= 0.3)])
 axes[1].plot(enough, 0.3, "o", color="#0072B2")
 axes[1].text(enough + 2, 0.32, f"n = {enough}", fontsize=8)
@@ -419,7 +485,11 @@ def contrast(n: int, r_control: float, r_binding: float, between: float = 0.3) -
 critical = float(np.quantile(np.abs(contrast(n_second, 0.3, 0.3)), 0.95))
 found = pd.DataFrame(
     [
-        {"true r with control": r, "true r with binding": 0.0, "power": float((np.abs(contrast(n_second, r, 0.0)) > critical).mean())}
+        {
+            "true r with control": r,
+            "true r with binding": 0.0,
+            "power": float((np.abs(contrast(n_second, r, 0.0)) > critical).mean()),
+        }
         for r in (0.3, 0.5, 0.7)
     ]
 )
@@ -464,7 +534,11 @@ if panel is None:
     print(NOT_RUN)
 else:
     told = f"{len(panel)} of {len(wanted)} objectives in {panel['family'].nunique()} families, {zoo_condition}, {int(panel['n_seeds'].min())} to {int(panel['n_seeds'].max())} seeds averaged"
-    print(told + ("; the condition is at floor, and no verdict is drawn from it" if floor else "") + ("" if whole else "; the run is not complete, and no verdict is drawn from it"))
+    print(
+        told
+        + ("; the condition is at floor, and no verdict is drawn from it" if floor else "")
+        + ("" if whole else "; the run is not complete, and no verdict is drawn from it")
+    )
 
 # %% tags=["hide-input"]
 if panel is not None:
@@ -474,9 +548,35 @@ if panel is not None:
     figure, axes = plt.subplots(1, 3, figsize=(7, 2.9), sharey=True)
     for axis, (column, title) in zip(axes, METRICS.items(), strict=True):
         for family, part in panel.groupby("family", sort=False):
-            axis.plot(part[column], part["jitter_accuracy"], ls="", marker=figures.marker_of(family), color=figures.color_of(family), ms=6.5, label=family)
-        axis.plot(control[column], control["jitter_accuracy"], ls="", marker="*", ms=9, mfc="white", color=figures.color_of("control"), label="trained on the answer")
-        axis.plot(nulls[column], nulls["jitter_accuracy"], ls="", marker="d", ms=5, mfc="white", color="0.5", label="untrained")
+            axis.plot(
+                part[column],
+                part["jitter_accuracy"],
+                ls="",
+                marker=figures.marker_of(family),
+                color=figures.color_of(family),
+                ms=6.5,
+                label=family,
+            )
+        axis.plot(
+            control[column],
+            control["jitter_accuracy"],
+            ls="",
+            marker="*",
+            ms=9,
+            mfc="white",
+            color=figures.color_of("control"),
+            label="trained on the answer",
+        )
+        axis.plot(
+            nulls[column],
+            nulls["jitter_accuracy"],
+            ls="",
+            marker="d",
+            ms=5,
+            mfc="white",
+            color="0.5",
+            label="untrained",
+        )
         for level, look in ((binding.CHANCE, ":"), (0.5, "--"), (grey, "-.")):
             axis.axhline(level, color="0.45", lw=0.9, ls=look)
         axis.set_xlabel(title)
@@ -497,14 +597,30 @@ if panel is not None:
 answers, contrasts = pd.DataFrame(), pd.DataFrame()
 if panel is not None:
     usable = {key: name for key, name in TARGETS.items() if panel[key].nunique() > 1}
-    answers = pd.concat([inference.correlate(panel, metric, target, draws=min(draws, 1000), permutations=min(draws, 1999), seed=seed) for metric in METRICS for target in usable])
+    answers = pd.concat(
+        [
+            inference.correlate(
+                panel, metric, target, draws=min(draws, 200), permutations=min(draws, 999), seed=seed
+            )
+            for metric in METRICS
+            for target in usable
+        ]
+    )
     figure, axis = plt.subplots(figsize=(7, 2.2))
     grid = answers.pivot_table(index="x", columns="y", values="r", sort=False)
     axis.imshow(grid, cmap="PuOr", vmin=-1, vmax=1, aspect="auto")
     for (i, j), value in np.ndenumerate(grid.to_numpy()):
         row = answers.iloc[i * len(usable) + j]
         text = f"{value:+.2f}\n[{row['ci_low']:+.2f}, {row['ci_high']:+.2f}]"
-        axis.text(j, i, text, ha="center", va="center", fontsize=6.6, color="white" if abs(value) > 0.45 else "black")
+        axis.text(
+            j,
+            i,
+            text,
+            ha="center",
+            va="center",
+            fontsize=6.6,
+            color="white" if abs(value) > 0.45 else "black",
+        )
     axis.set_xticks(range(len(usable)), [name.replace(", ", ",\n") for name in usable.values()], fontsize=7.5)
     axis.set_yticks(range(3), METRICS.values())
     axis.axvline(1.5, color="white", lw=3)
@@ -520,9 +636,27 @@ if panel is not None:
     )
     controls = [key for key in usable if key.startswith("retrieval")]
     contrasts = pd.concat(
-        [inference.difference_of_correlations(panel, (metric, key), (metric, "jitter_accuracy"), draws=min(draws, 2000), seed=seed) for metric in METRICS for key in controls]
+        [
+            inference.difference_of_correlations(
+                panel, (metric, key), (metric, "jitter_accuracy"), draws=min(draws, 1000), seed=seed
+            )
+            for metric in METRICS
+            for key in controls
+        ]
     )
-    contrasts = contrasts[["first", "second", "r_first", "r_second", "difference", "ci_low", "ci_high", "family_ci_low", "family_ci_high"]].reset_index(drop=True)
+    contrasts = contrasts[
+        [
+            "first",
+            "second",
+            "r_first",
+            "r_second",
+            "difference",
+            "ci_low",
+            "ci_high",
+            "family_ci_low",
+            "family_ci_high",
+        ]
+    ].reset_index(drop=True)
 contrasts.round(2) if len(contrasts) else NOT_RUN
 
 # %% [markdown]
@@ -535,7 +669,12 @@ contrasts.round(2) if len(contrasts) else NOT_RUN
 shipped = {}
 if panel is not None:
     for name, card in zoo.cards().items():
-        plain = card.backbone == "resnet" and not card.options and not card.width and card.condition == zoo_condition
+        plain = (
+            card.backbone == "resnet"
+            and not card.options
+            and not card.width
+            and card.condition == zoo_condition
+        )
         if plain and card.objective in set(panel["encoder"]) and card.objective not in shipped:
             shipped[card.objective] = name
 sweep = pd.DataFrame()
@@ -548,12 +687,27 @@ if len(shipped) >= 6:
         "G.Iso": geometry.isotropy,
         "uniformity (lower is more even)": geometry.uniformity,
     }
-    for kind, short in (("isotropy", "L.Iso"), ("participation_ratio", "local PR"), ("effective_rank", "local rank")):
+    for kind, short in (
+        ("isotropy", "L.Iso"),
+        ("participation_ratio", "local PR"),
+        ("effective_rank", "local rank"),
+    ):
         for k in neighbours:
             if k < n_scenes:
-                spreads[f"{short}, k = {k}"] = lambda z, k=k, kind=kind: geometry.local_isotropy(z, k, anchors=anchors, formulation=kind, seed=seed)
-    values = {objective: {title: measure(z) for title, measure in spreads.items()} for objective, name in shipped.items() for z in [protocol.embedder(zoo.load(name).module)(scenes)]}
-    wide = pd.DataFrame(values).T.rename_axis("encoder").reset_index().merge(panel[["encoder", "family", "trained", "jitter_accuracy"]])
+                spreads[f"{short}, k = {k}"] = lambda z, k=k, kind=kind: geometry.local_isotropy(
+                    z, k, anchors=anchors, formulation=kind, seed=seed
+                )
+    values = {
+        objective: {title: measure(z) for title, measure in spreads.items()}
+        for objective, name in shipped.items()
+        for z in [protocol.embedder(zoo.load(name).module)(scenes)]
+    }
+    wide = (
+        pd.DataFrame(values)
+        .T.rename_axis("encoder")
+        .reset_index()
+        .merge(panel[["encoder", "family", "trained", "jitter_accuracy"]])
+    )
     wide["trained"] = wide["trained"].astype(bool)
     sweep = inference.max_t(wide, list(spreads), "jitter_accuracy", permutations=min(draws, 4999), seed=seed)
     sweep[["ci_low", "ci_high"]] = [inference.fisher_interval(r, len(wide)) for r in sweep["r"]]
@@ -576,7 +730,9 @@ if len(shipped) >= 6:
         caption="Every measure of spread with binding, over the shipped encoders. Dashed: what the best of so many useless measures would exceed in 5 % of cases.",
     )
 elif panel is not None:
-    print(f"not run: the sweep needs six shipped encoders of the condition {zoo_condition}; there are {len(shipped)}")
+    print(
+        f"not run: the sweep needs six shipped encoders of the condition {zoo_condition}; there are {len(shipped)}"
+    )
 else:
     print(NOT_RUN)
 
@@ -591,7 +747,19 @@ if panel is not None and whole and not floor:
     words = f"{zoo_condition} condition, one point an objective, seeds averaged, jitter on dark ground; wider of Fisher's and the family bootstrap's interval"
     for metric, claim in CLAIMS.items():
         line = declared.loc[metric]
-        display(chapter.record(claim, line["r"], ci=(line["low"], line["high"]), n=len(panel), p=line["p_perm"], encoders=names_used, data="zoo scenes", protocol=words, variant=zoo_condition))
+        display(
+            chapter.record(
+                claim,
+                line["r"],
+                ci=(line["low"], line["high"]),
+                n=len(panel),
+                p=line["p_perm"],
+                encoders=names_used,
+                data="zoo scenes",
+                protocol=words,
+                variant=zoo_condition,
+            )
+        )
     good = panel[panel["family"].isin(["self-distillation", "vision-language"])].nlargest(1, "g_pr")
     if len(good):
         line = good.iloc[0]
@@ -610,7 +778,11 @@ if panel is not None and whole and not floor:
             )
         )  # fmt: skip
     top = declared.loc[list(METRICS)]["r"].abs().idxmax()
-    summary = f"Over {len(panel)} objectives, r with binding is " + ", ".join(f"{declared.loc[m, 'r']:+.2f} for {title}" for m, title in METRICS.items()) + f"; the largest in size is {METRICS[top]}."
+    summary = (
+        f"Over {len(panel)} objectives, r with binding is "
+        + ", ".join(f"{declared.loc[m, 'r']:+.2f} for {title}" for m, title in METRICS.items())
+        + f"; the largest in size is {METRICS[top]}."
+    )
 else:
     summary = NOT_RUN
     if floor:

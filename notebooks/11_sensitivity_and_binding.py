@@ -34,11 +34,15 @@
 # %% tags=["parameters"]
 from typing import Literal
 
-own_encoder: str = ""  # a point of your own on the plot: card, timm:NAME, open_clip:MODEL/TAG, path/to/file.py:function
+own_encoder: str = (
+    ""  # a point of your own on the plot: card, timm:NAME, open_clip:MODEL/TAG, path/to/file.py:function
+)
 own_trials: int = 100  # binding trials for it
 own_images: int = 2  # photographs at which its Jacobian is taken
 own_method: Literal["range_finder", "sketch"] = "range_finder"  # the paper's, or six times as fast and lower
-zoo_condition: Literal["photometric", "standard"] = "photometric"  # how the zoo's encoders were augmented in training
+zoo_condition: Literal["photometric", "standard"] = (
+    "photometric"  # how the zoo's encoders were augmented in training
+)
 simulations: int = 20000  # of studies with 26 encoders
 decorrelated: int = 3  # encoders of the variance-decorrelation family among the 26, in our reconstruction
 draws: int = 10000  # bootstrap draws over families, as declared for the zoo
@@ -101,7 +105,13 @@ lines = {
     "JER given zero-shot, 13 CLIP models": (cell("S.SC.jer.given-zero-shot.partial-r"), 13, 1, ""),
     "zero-shot given JER, 13 CLIP models": (cell("S.SC.zero-shot.given-jer.partial-r"), 13, 1, ""),
 }
-implied = pd.concat([inference.published(r, n, covariates=k).assign(what=what, p_reported=cell(p) if p else np.nan) for what, (r, n, k, p) in lines.items()], ignore_index=True)
+implied = pd.concat(
+    [
+        inference.published(r, n, covariates=k).assign(what=what, p_reported=cell(p) if p else np.nan)
+        for what, (r, n, k, p) in lines.items()
+    ],
+    ignore_index=True,
+)
 interval = implied.loc[0, ["ci_low", "ci_high"]].to_list()
 chapter.glue("jer_interval", "[{:.2f}, {:.2f}]".format(*interval))
 implied[["what", "n", "r", "ci_low", "ci_high", "p_val", "p_reported"]].round(4)
@@ -142,7 +152,10 @@ critical = limit / np.sqrt(n_all - 2 + limit**2)
 rows = []
 for rho in shares:
     null, real = studies(rho, 0.0), studies(rho, r_jer)
-    low, high = np.tanh(np.arctanh(real) - 1.96 / np.sqrt(n_all - 3)), np.tanh(np.arctanh(real) + 1.96 / np.sqrt(n_all - 3))
+    low, high = (
+        np.tanh(np.arctanh(real) - 1.96 / np.sqrt(n_all - 3)),
+        np.tanh(np.arctanh(real) + 1.96 / np.sqrt(n_all - 3)),
+    )
     rows.append({
         "rho": rho, "false positives": (np.abs(null) > critical).mean(), "as large as reported": (np.abs(null) >= r_jer).mean(),
         "critical |r|": np.quantile(np.abs(null), 0.95), "coverage": ((low <= r_jer) & (r_jer <= high)).mean(), "effective n": 1 + 1 / null.var(),
@@ -154,7 +167,9 @@ simulated.round(3)
 figure, axes = plt.subplots(1, 2, figsize=(7, 2.8))
 axes[0].plot(shares, simulated["false positives"], "o-", color="#D55E00", label="|r| beyond p = .05")
 axes[0].plot(shares, simulated["as large as reported"], "s-", color="#0072B2", label=f"|r| ≥ {r_jer:.2f}")
-axes[0].plot(shares, 1 - simulated["coverage"], "^--", color="#009E73", label="Fisher's interval misses the truth")
+axes[0].plot(
+    shares, 1 - simulated["coverage"], "^--", color="#009E73", label="Fisher's interval misses the truth"
+)
 axes[0].axhline(0.05, color="0.4", lw=0.9, ls=":")
 axes[0].set_ylabel("share of studies")
 axes[0].set_ylim(0, None)
@@ -177,7 +192,13 @@ chapter.figure(
     "Right: what 26 encoders are worth.",
 )
 worst = simulated.iloc[-2]
-chapter.measure("false_positive_families", worst["false positives"], n=simulations, protocol=f"{n_all} encoders in {len(sizes)} families, rho = {worst['rho']}", variant="unrelated measures")
+chapter.measure(
+    "false_positive_families",
+    worst["false positives"],
+    n=simulations,
+    protocol=f"{n_all} encoders in {len(sizes)} families, rho = {worst['rho']}",
+    variant="unrelated measures",
+)
 chapter.glue("rho_told", worst["rho"])
 chapter.glue("false_positive", 100 * worst["false positives"])
 chapter.glue("as_large", 100 * worst["as large as reported"])
@@ -199,7 +220,13 @@ chapter.glue("as_large_zero", 100 * simulated["as large as reported"].iloc[0])
 
 # %%
 high_jer, high_binding = cell("S.T3.variance-decorrelation.jer"), cell("S.T3.variance-decorrelation.binding")
-other_jer = np.mean([cell("S.T3.vision-language.jer"), np.mean([cell("S.T3.self-distillation.jer", "low"), cell("S.T3.self-distillation.jer", "high")]), cell("S.T3.supervised.jer")])
+other_jer = np.mean(
+    [
+        cell("S.T3.vision-language.jer"),
+        np.mean([cell("S.T3.self-distillation.jer", "low"), cell("S.T3.self-distillation.jer", "high")]),
+        cell("S.T3.supervised.jer"),
+    ]
+)
 other_binding = cell("S.T3.vision-language.binding")
 
 
@@ -208,7 +235,12 @@ def one_family(spread_jer: float, spread_binding: np.ndarray, count: int = decor
     p = count / n_all
     both = p * (1 - p)
     gap = (high_jer - other_jer, high_binding - other_binding)
-    return both * gap[0] * gap[1] / np.sqrt((both * gap[0] ** 2 + spread_jer**2) * (both * gap[1] ** 2 + spread_binding**2))
+    return (
+        both
+        * gap[0]
+        * gap[1]
+        / np.sqrt((both * gap[0] ** 2 + spread_jer**2) * (both * gap[1] ** 2 + spread_binding**2))
+    )
 
 
 # %% tags=["hide-input"]
@@ -216,12 +248,24 @@ figure, axes = plt.subplots(1, 2, figsize=(7, 2.9))
 groups = [
     ("variance-decorrelation", high_jer, high_jer, high_binding),
     ("vision-language", *[cell("S.T3.vision-language.jer")] * 2, other_binding),
-    ("self-distillation", cell("S.T3.self-distillation.jer", "low"), cell("S.T3.self-distillation.jer", "high"), cell("S.T3.self-distillation.binding")),
+    (
+        "self-distillation",
+        cell("S.T3.self-distillation.jer", "low"),
+        cell("S.T3.self-distillation.jer", "high"),
+        cell("S.T3.self-distillation.binding"),
+    ),
 ]
 for name, low, high, height in groups:
     axes[0].plot([low, high], [height, height], color=figures.color_of(name), lw=3)
     axes[0].plot((low + high) / 2, height, marker=figures.marker_of(name), color=figures.color_of(name), ms=8)
-    axes[0].annotate(name, ((low + high) / 2, height), (0, 8 if name != "self-distillation" else -14), textcoords="offset points", fontsize=7.5, ha="right" if name.startswith("variance") else "center")
+    axes[0].annotate(
+        name,
+        ((low + high) / 2, height),
+        (0, 8 if name != "self-distillation" else -14),
+        textcoords="offset points",
+        fontsize=7.5,
+        ha="right" if name.startswith("variance") else "center",
+    )
 supervised = cell("S.T3.supervised.jer")
 axes[0].axvline(supervised, color=figures.color_of("supervised"), lw=1.4, ls="--")
 axes[0].text(supervised + 0.3, 47, "supervised\n(binding not known)", fontsize=7, va="top")
@@ -235,7 +279,9 @@ axes[0].set_ylabel("binding accuracy (%)")
 spreads = np.linspace(1, 20, 60)
 axes[1].axhspan(*interval, color="#E8F1F8", zorder=0)
 for spread_jer, look in ((2, "-"), (3, "--"), (4, ":")):
-    axes[1].plot(spreads, one_family(spread_jer, spreads), look, color="#0072B2", label=f"sd of JER {spread_jer}")
+    axes[1].plot(
+        spreads, one_family(spread_jer, spreads), look, color="#0072B2", label=f"sd of JER {spread_jer}"
+    )
 axes[1].axhline(r_jer, color="#D55E00", lw=1.2)
 axes[1].text(19.8, r_jer + 0.015, "reported", fontsize=7.5, color="#D55E00", ha="right")
 axes[1].set_xlabel("sd of binding within groups (points)")
@@ -250,7 +296,12 @@ chapter.figure(
     caption=f"Left: the published group values. Right: the correlation over all encoders when {decorrelated} of 26 lie where decorrelation lies and JER tells *nothing* within the groups. Shaded: Fisher’s interval of the reported r.",
 )
 told = {spread: float(one_family(3.0, np.array(spread))) for spread in (3.0, 6.0, 10.0)}
-chapter.measure("r_from_one_family", told[6.0], n=n_all, protocol=f"{decorrelated} decorrelation encoders at the published group values, no relation within groups, sd 3 (JER) and 6 points (binding)")
+chapter.measure(
+    "r_from_one_family",
+    told[6.0],
+    n=n_all,
+    protocol=f"{decorrelated} decorrelation encoders at the published group values, no relation within groups, sd 3 (JER) and 6 points (binding)",
+)
 chapter.glue("carried", told[6.0])
 chapter.glue("decorrelated", decorrelated)
 chapter.glue("carried_low", told[10.0])
@@ -267,13 +318,24 @@ chapter.glue("gap_binding", high_binding - other_binding)
 # Table 2 of the paper correlates G.PR, G.Iso, L.Iso, JER, $\mathrm{JER}_\text{null}$ and $\Delta\mathrm{JER}$ with binding. The best of several useless metrics looks better than one. The max-T permutation test asks what the *largest* of them reaches by chance:
 
 # %%
-useless = pd.DataFrame(rng.standard_normal((n_all, 13)), columns=["binding", *(f"metric {i}" for i in range(12))]).assign(
-    encoder=[f"e{i}" for i in range(n_all)], family=[str(f) for f in family], trained=True
-)
-best_of = {count: inference.max_t(useless, [f"metric {i}" for i in range(count)], "binding", permutations=min(simulations, 4999), seed=seed)["critical_r"].iloc[0] for count in (1, 4, 6, 12)}
+useless = pd.DataFrame(
+    rng.standard_normal((n_all, 13)), columns=["binding", *(f"metric {i}" for i in range(12))]
+).assign(encoder=[f"e{i}" for i in range(n_all)], family=[str(f) for f in family], trained=True)
+best_of = {
+    count: inference.max_t(
+        useless,
+        [f"metric {i}" for i in range(count)],
+        "binding",
+        permutations=min(simulations, 4999),
+        seed=seed,
+    )["critical_r"].iloc[0]
+    for count in (1, 4, 6, 12)
+}
 chapter.glue("critical_one", best_of[1])
 chapter.glue("critical_six", best_of[6])
-pd.Series(best_of, name="critical |r|, 26 independent encoders").rename_axis("metrics tried").round(3).to_frame()
+pd.Series(best_of, name="critical |r|, 26 independent encoders").rename_axis("metrics tried").round(
+    3
+).to_frame()
 
 # %% [markdown]
 # Six metrics raise the bar from {glue:text}`critical_one:.2f` to {glue:text}`critical_six:.2f`. The reported value clears it: multiplicity is not what is wrong with the headline, families are.
@@ -284,15 +346,33 @@ pd.Series(best_of, name="critical |r|, 26 independent encoders").rename_axis("me
 
 # %%
 lengths = sorted({card.dim for card in suite("paper-s")})
-expected = pd.DataFrame({"D": lengths, "encoders of the suite": [sum(card.dim == d for card in suite("paper-s")) for d in lengths], "JER of a Gaussian Jacobian": [gaussian_rank(32, d) for d in lengths]})
+expected = pd.DataFrame(
+    {
+        "D": lengths,
+        "encoders of the suite": [sum(card.dim == d for card in suite("paper-s")) for d in lengths],
+        "JER of a Gaussian Jacobian": [gaussian_rank(32, d) for d in lengths],
+    }
+)
 null_file = results_dir() / "jer_null.json"
 nulls = pd.DataFrame(json.loads(null_file.read_text())["summary"]) if null_file.exists() else pd.DataFrame()
 if len(nulls) and "range_finder_pr" in nulls:
-    by_encoder = nulls.dropna(subset="range_finder_pr").explode("encoders").dropna(subset="encoders").drop_duplicates("encoders")
+    by_encoder = (
+        nulls.dropna(subset="range_finder_pr")
+        .explode("encoders")
+        .dropna(subset="encoders")
+        .drop_duplicates("encoders")
+    )
     null_told = f"The untrained architectures of {len(by_encoder)} of the suite’s encoders have a mean JER of {by_encoder['range_finder_pr'].mean():.1f}, sd {by_encoder['range_finder_pr'].std():.1f}; a loss of {-cell('S.T3.all.delta-jer'):.2f} would leave a mean of {by_encoder['range_finder_pr'].mean() + cell('S.T3.all.delta-jer'):.1f} after training."
-    chapter.measure("suite_null_jer", by_encoder["range_finder_pr"].mean(), n=len(by_encoder), protocol="random initialisation, range finder, k = 32, photographs of scikit-image")
+    chapter.measure(
+        "suite_null_jer",
+        by_encoder["range_finder_pr"].mean(),
+        n=len(by_encoder),
+        protocol="random initialisation, range finder, k = 32, photographs of scikit-image",
+    )
 else:
-    null_told = "The nulls of the suite’s architectures are not here; python tools/measure_nulls.py measures them."
+    null_told = (
+        "The nulls of the suite’s architectures are not here; python tools/measure_nulls.py measures them."
+    )
 chapter.glue("null_told", null_told)
 expected.round(2)
 
@@ -320,10 +400,15 @@ if panel is None:
 else:
     panel["delta_jer"] = panel["jer"] - panel["jer_random"]
     told = f"{len(panel)} of {len(wanted)} objectives in {panel['family'].nunique()} families, {zoo_condition}, {int(panel['n_seeds'].min())} to {int(panel['n_seeds'].max())} seeds averaged"
-    print(told + ("; at floor, no verdict is drawn" if floor else "") + ("" if whole else "; the run is not complete, no verdict is drawn"))
+    print(
+        told
+        + ("; at floor, no verdict is drawn" if floor else "")
+        + ("" if whole else "; the run is not complete, no verdict is drawn")
+    )
 
 # %% [markdown]
 # Your own encoder joins the plot by `-p own_encoder=…`; its JER is taken at photographs and its binding measured as in {doc}`08_attribute_binding`. The ImageNet networks that ship with this book are drawn where they were measured.
+
 
 # %% tags=["hide-input"]
 def own_point(spec: str) -> tuple[str, float, float, tuple[float, float]]:
@@ -332,19 +417,52 @@ def own_point(spec: str) -> tuple[str, float, float, tuple[float, float]]:
     trials = binding.trials(own_trials, seed=8)
     result = binding.evaluate(binding.embed_scenes(network, trials.scenes), trials)
     rank = jer(network, list(photographs())[:own_images], method=own_method, seed=seed, progress=False)
-    chapter.measure("own_jer", rank.mean, n=rank.n, encoders=network, data="photographs", protocol=f"{own_method}, k = 32", variant=network.name)
-    chapter.measure("own_binding", result.accuracy, ci=result.interval, n=result.n, encoders=network, data="binding scenes", protocol="jitter, dark ground", variant=network.name)
+    chapter.measure(
+        "own_jer",
+        rank.mean,
+        n=rank.n,
+        encoders=network,
+        data="photographs",
+        protocol=f"{own_method}, k = 32",
+        variant=network.name,
+    )
+    chapter.measure(
+        "own_binding",
+        result.accuracy,
+        ci=result.interval,
+        n=result.n,
+        encoders=network,
+        data="binding scenes",
+        protocol="jitter, dark ground",
+        variant=network.name,
+    )
     return network.name, rank.mean, result.accuracy, result.interval
 
 
 points = []
-sensitivity_file, binding_file = results_dir() / "sensitivity.json", results_dir() / "attribute_binding.parquet"
+sensitivity_file, binding_file = (
+    results_dir() / "sensitivity.json",
+    results_dir() / "attribute_binding.parquet",
+)
 if sensitivity_file.exists() and binding_file.exists():
-    spectra = pd.DataFrame(json.loads(sensitivity_file.read_text())["records"]).query("weights == 'pretrained' and module == '' and image != 'noise'")
-    kept = pd.read_parquet(binding_file).query("weights == 'pretrained' and readout == 'cosine' and grid == 1 and ground == 'dark'")
+    spectra = pd.DataFrame(json.loads(sensitivity_file.read_text())["records"]).query(
+        "weights == 'pretrained' and module == '' and image != 'noise'"
+    )
+    kept = pd.read_parquet(binding_file).query(
+        "weights == 'pretrained' and readout == 'cosine' and grid == 1 and ground == 'dark'"
+    )
     for name in sorted(set(spectra["encoder"]) & set(kept["encoder"])):
-        found = binding.BindingResult(kept.loc[kept["encoder"] == name, [f"s{i}" for i in range(8)]].to_numpy(float))
-        rank = float(np.mean([effective_rank(values, "pr") for values in spectra.loc[spectra["encoder"] == name, "range_finder"]]))
+        found = binding.BindingResult(
+            kept.loc[kept["encoder"] == name, [f"s{i}" for i in range(8)]].to_numpy(float)
+        )
+        rank = float(
+            np.mean(
+                [
+                    effective_rank(values, "pr")
+                    for values in spectra.loc[spectra["encoder"] == name, "range_finder"]
+                ]
+            )
+        )
         points.append((name, rank, found.accuracy, found.interval, "supervised"))
 if own_encoder:
     points.append((*own_point(own_encoder), "yours"))
@@ -355,15 +473,40 @@ if here:
 else:
     here_told = "No ImageNet network has been measured here yet; python tools/measure_sensitivity.py and python tools/measure_binding.py do it."
 chapter.glue("here_told", here_told)
-figure, axes = plt.subplots(1, 1 if panel is None else 2, figsize=(4.6 if panel is None else 7, 3.3), squeeze=False)
+figure, axes = plt.subplots(
+    1, 1 if panel is None else 2, figsize=(4.6 if panel is None else 7, 3.3), squeeze=False
+)
 left = axes[0, 0]
 for name, low, high, height in groups:
     left.plot([low, high], [height / 100] * 2, color=figures.color_of(name), lw=2.5, alpha=0.45)
-    left.plot((low + high) / 2, height / 100, marker=figures.marker_of(name), color=figures.color_of(name), ms=8, alpha=0.45, ls="", label=f"{name} (paper)")
+    left.plot(
+        (low + high) / 2,
+        height / 100,
+        marker=figures.marker_of(name),
+        color=figures.color_of(name),
+        ms=8,
+        alpha=0.45,
+        ls="",
+        label=f"{name} (paper)",
+    )
 for name, rank, accuracy, (low, high), kind in points:
     left.plot([rank, rank], [low, high], color=figures.color_of(kind), lw=1.3)
-    left.plot(rank, accuracy, marker=figures.marker_of(kind), color=figures.color_of(kind), ms=9 if kind == "yours" else 6.5, ls="")
-    left.annotate(name, (rank, accuracy), (-6, 4) if rank > 20 else (6, 4), textcoords="offset points", fontsize=7, ha="right" if rank > 20 else "left")
+    left.plot(
+        rank,
+        accuracy,
+        marker=figures.marker_of(kind),
+        color=figures.color_of(kind),
+        ms=9 if kind == "yours" else 6.5,
+        ls="",
+    )
+    left.annotate(
+        name,
+        (rank, accuracy),
+        (-6, 4) if rank > 20 else (6, 4),
+        textcoords="offset points",
+        fontsize=7,
+        ha="right" if rank > 20 else "left",
+    )
 left.set_xlim(min([10, *(rank - 1 for _, rank, *_ in points)]), 32.5)
 left.set_xlabel("JER at photographs (of 32)")
 left.set_ylabel("binding accuracy")
@@ -374,10 +517,30 @@ if panel is not None:
     control = zoo_verdicts.panel(table, zoo_condition, control=True).query("family == 'control'")
     null_rows = table[table["family"] == "random"]
     for name, part in panel.groupby("family", sort=False):
-        right.plot(part["jer"], part["jitter_accuracy"], ls="", marker=figures.marker_of(name), color=figures.color_of(name), ms=6.5, label=name)
-    right.plot(control["jer"], control["jitter_accuracy"], "*", ms=9, mfc="white", color=figures.color_of("control"), label="trained on the answer")
-    right.plot(null_rows["jer"], null_rows["jitter_accuracy"], "d", ms=5, mfc="white", color="0.5", label="untrained")
-    right.axhline(table.set_index("name").loc["pixels-grey", "jitter_accuracy"], color="0.45", lw=0.9, ls="-.")
+        right.plot(
+            part["jer"],
+            part["jitter_accuracy"],
+            ls="",
+            marker=figures.marker_of(name),
+            color=figures.color_of(name),
+            ms=6.5,
+            label=name,
+        )
+    right.plot(
+        control["jer"],
+        control["jitter_accuracy"],
+        "*",
+        ms=9,
+        mfc="white",
+        color=figures.color_of("control"),
+        label="trained on the answer",
+    )
+    right.plot(
+        null_rows["jer"], null_rows["jitter_accuracy"], "d", ms=5, mfc="white", color="0.5", label="untrained"
+    )
+    right.axhline(
+        table.set_index("name").loc["pixels-grey", "jitter_accuracy"], color="0.45", lw=0.9, ls="-."
+    )
     right.set_xlabel("JER at scenes (of 32)")
     right.set_title("the zoo", fontsize=9)
     figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=6.8)
@@ -402,14 +565,19 @@ declared = pd.DataFrame()
 if panel is not None:
     declared = zoo_verdicts.correlations(panel, draws=draws, seed=0)
     swap = zoo_verdicts.correlations(panel, "jitter_swap", draws=min(draws, 500), seed=0)
-    adjusted = inference.max_t(panel, list(zoo_results.PREDICTORS), "jitter_accuracy", permutations=min(draws, 4999), seed=seed).set_index("metric")
+    adjusted = inference.max_t(
+        panel, list(zoo_results.PREDICTORS), "jitter_accuracy", permutations=min(draws, 4999), seed=seed
+    ).set_index("metric")
     declared["p_adj"] = declared["predictor"].map(adjusted["p_adj"])
     declared["r, swap choice"] = swap["r"]
 declared.drop(columns="target").round(2) if len(declared) else NOT_RUN
 
 # %% tags=["hide-input"]
 if panel is not None:
-    left_out = {name: inference.leave_one_family_out(panel, name, "jitter_accuracy").set_index("family")["r"] for name in ("jer", "g_pr")}
+    left_out = {
+        name: inference.leave_one_family_out(panel, name, "jitter_accuracy").set_index("family")["r"]
+        for name in ("jer", "g_pr")
+    }
     figure, axis = plt.subplots(figsize=(5.6, 2.9))
     kinds = list(left_out["jer"].index)
     for (name, values), (title, look) in zip(left_out.items(), (("JER", "o"), ("G.PR", "s")), strict=True):
@@ -441,13 +609,23 @@ else:
 fit = None
 if panel is not None:
     fit = inference.regress(panel, "jitter_accuracy", ["jer", "same_different_in_sample"])
-    alone = inference.correlate(panel, "same_different_in_sample", "jitter_accuracy", draws=min(draws, 500), permutations=min(draws, 999), seed=seed)
-fit[["names", "coef", "se", "pval", "r2_step", "adj_r2_step", "r2_added", "r2_loo_family"]].round(3) if fit is not None else NOT_RUN
+    alone = inference.correlate(
+        panel,
+        "same_different_in_sample",
+        "jitter_accuracy",
+        draws=min(draws, 500),
+        permutations=min(draws, 999),
+        seed=seed,
+    )
+fit[["names", "coef", "se", "pval", "r2_step", "adj_r2_step", "r2_added", "r2_loo_family"]].round(
+    3
+) if fit is not None else NOT_RUN
 
 # %% [markdown]
 # ## The claims
 #
 # The paper compares JER with the *largest* of three geometry coefficients, which chance favours: the largest of three useless ones is not zero. The comparison that was declared for the zoo, with G.PR alone, is printed first.
+
 
 # %% tags=["hide-input"]
 def by_seed(high: list[str], low: list[str]) -> tuple[float, tuple[float, float] | None, int]:
@@ -463,7 +641,12 @@ def by_seed(high: list[str], low: list[str]) -> tuple[float, tuple[float, float]
 
 def bootstrap(statistic) -> tuple[float, tuple[float, float]]:
     """A statistic of the panel, and its percentile interval over families and objectives within them."""
-    values = np.array([statistic(panel.iloc[rows]) for rows in zoo_verdicts.family_draws(panel["family"].to_numpy(str), min(draws, 2000), 0)])
+    values = np.array(
+        [
+            statistic(panel.iloc[rows])
+            for rows in zoo_verdicts.family_draws(panel["family"].to_numpy(str), min(draws, 1000), 0)
+        ]
+    )
     low, high = np.nanquantile(values, [0.025, 0.975])
     return float(statistic(panel)), (float(low), float(high))
 
@@ -471,7 +654,10 @@ def bootstrap(statistic) -> tuple[float, tuple[float, float]]:
 def beyond_geometry(rows: pd.DataFrame) -> float:
     y = rows["jitter_accuracy"].to_numpy(float)
     with np.errstate(invalid="ignore", divide="ignore"):
-        r = {name: np.corrcoef(rows[name].to_numpy(float), y)[0, 1] for name in ("jer", "g_pr", "g_iso", "l_iso")}
+        r = {
+            name: np.corrcoef(rows[name].to_numpy(float), y)[0, 1]
+            for name in ("jer", "g_pr", "g_iso", "l_iso")
+        }
     return r["jer"] - max(abs(r[name]) for name in ("g_pr", "g_iso", "l_iso"))
 
 
@@ -492,8 +678,13 @@ def disc_gain(rows: pd.DataFrame) -> float:
 ours: dict[str, tuple[float, tuple[float, float] | None]] = {}
 if panel is not None and whole and not floor:
     found = declared.set_index("predictor").loc["jer"]
-    delta = inference.correlate(panel, "delta_jer", "jitter_accuracy", draws=min(draws, 2000), seed=seed).iloc[0]
-    delta_ci = max([(delta["ci_low"], delta["ci_high"]), (delta["family_ci_low"], delta["family_ci_high"])], key=lambda pair: pair[1] - pair[0])
+    delta = inference.correlate(
+        panel, "delta_jer", "jitter_accuracy", draws=min(draws, 2000), seed=seed
+    ).iloc[0]
+    delta_ci = max(
+        [(delta["ci_low"], delta["ci_high"]), (delta["family_ci_low"], delta["family_ci_high"])],
+        key=lambda pair: pair[1] - pair[0],
+    )
     r2, r2_ci = float(fit["r2"].iloc[0]), None
     ours |= {
         "jer.predicts-binding": (found["r"], (found["low"], found["high"])),
@@ -503,12 +694,29 @@ if panel is not None and whole and not floor:
         "jer.r2-with-disc": (r2, r2_ci),
         "jer.null-higher": bootstrap(lambda rows: float((rows["jer_random"] - rows["jer"]).mean())),
         "jer.delta-predicts": (delta["r"], delta_ci),
-        "jer.decorrelation-highest": by_seed(["variance-decorrelation"], ["self-distillation", "vision-language"])[:2],
+        "jer.decorrelation-highest": by_seed(
+            ["variance-decorrelation"], ["self-distillation", "vision-language"]
+        )[:2],
         "jer.supervised-lowest": by_seed(["self-distillation", "vision-language"], ["supervised"])[:2],
     }
-    gap, gap_ci = bootstrap(lambda rows: float(rows["jer"].corr(rows["jitter_accuracy"]) - rows["g_pr"].corr(rows["jitter_accuracy"])))
-    chapter.measure("jer_minus_gpr", gap, ci=gap_ci, n=len(panel), encoders=[f"zoo:{name}" for name in panel["encoder"]], data="zoo scenes", protocol="r(JER) - r(G.PR), family bootstrap", variant=zoo_condition)
-    print(f"r(JER) - r(G.PR), the comparison declared beforehand: {gap:+.2f} [{gap_ci[0]:+.2f}, {gap_ci[1]:+.2f}]")
+    gap, gap_ci = bootstrap(
+        lambda rows: float(
+            rows["jer"].corr(rows["jitter_accuracy"]) - rows["g_pr"].corr(rows["jitter_accuracy"])
+        )
+    )
+    chapter.measure(
+        "jer_minus_gpr",
+        gap,
+        ci=gap_ci,
+        n=len(panel),
+        encoders=[f"zoo:{name}" for name in panel["encoder"]],
+        data="zoo scenes",
+        protocol="r(JER) - r(G.PR), family bootstrap",
+        variant=zoo_condition,
+    )
+    print(
+        f"r(JER) - r(G.PR), the comparison declared beforehand: {gap:+.2f} [{gap_ci[0]:+.2f}, {gap_ci[1]:+.2f}]"
+    )
     words = f"{zoo_condition} condition, one network and one D, one point an objective, seeds averaged; "
     how = {
         "jer.predicts-binding": "wider of Fisher's and the family bootstrap's interval", "jer.r-with-binding": "wider of Fisher's and the family bootstrap's interval",
@@ -516,14 +724,30 @@ if panel is not None and whole and not floor:
         "jer.decorrelation-highest": "t interval over seeds", "jer.supervised-lowest": "t interval over seeds",
     }  # fmt: skip
     for claim, (value, ci) in ours.items():
-        display(chapter.record(claim, value, ci=ci, n=len(panel), encoders=[f"zoo:{name}" for name in panel["encoder"]], data="zoo scenes", protocol=words + how.get(claim, "family bootstrap"), variant=zoo_condition))
+        display(
+            chapter.record(
+                claim,
+                value,
+                ci=ci,
+                n=len(panel),
+                encoders=[f"zoo:{name}" for name in panel["encoder"]],
+                data="zoo scenes",
+                protocol=words + how.get(claim, "family bootstrap"),
+                variant=zoo_condition,
+            )
+        )
 elif panel is not None:
-    print("no claim is recorded: " + ("the condition is at floor" if floor else f"{len(panel)} of {len(wanted)} objectives are measured"))
+    print(
+        "no claim is recorded: "
+        + ("the condition is at floor" if floor else f"{len(panel)} of {len(wanted)} objectives are measured")
+    )
 else:
     print(NOT_RUN)
 
 # %% tags=["hide-input"]
-claims = {key: value for key, value in ledger.load_claims().items() if value.chapter == chapter.id or key in ours}
+claims = {
+    key: value for key, value in ledger.load_claims().items() if value.chapter == chapter.id or key in ours
+}
 beside = []
 for key, item in claims.items():
     value, ci = ours.get(key, (None, None))
@@ -531,7 +755,9 @@ for key, item in claims.items():
         "claim": item.statement, "reported": item.reported.text, "ours (zoo)": "not run" if value is None else f"{value:.2f}" + ("" if ci is None else f" [{ci[0]:.2f}, {ci[1]:.2f}]"),
         "verdict": "not run" if value is None else ledger.verdict(item, value, ci),
     })  # fmt: skip
-pd.DataFrame(beside).style.hide(axis="index").set_table_styles([{"selector": "td", "props": "text-align: left; vertical-align: top; white-space: normal"}])
+pd.DataFrame(beside).style.hide(axis="index").set_table_styles(
+    [{"selector": "td", "props": "text-align: left; vertical-align: top; white-space: normal"}]
+)
 
 # %% [markdown]
 # ## Why ours may differ from the paper's

@@ -34,7 +34,9 @@
 # %% tags=["parameters"]
 from typing import Literal
 
-encoders: list[str] = []  # open_clip:MODEL/TAG; needs the photographs of COCO and, for zero-shot accuracy, ImageNet
+encoders: list[
+    str
+] = []  # open_clip:MODEL/TAG; needs the photographs of COCO and, for zero-shot accuracy, ImageNet
 download: bool = False  # fetch the captions from their authors when they are not here
 folds: int = 5  # of the bag-of-words baseline, over photographs
 rehearse: bool = True  # walk the whole path with an untrained model and tiny images
@@ -75,7 +77,10 @@ from bindery.zeroshot import imagenet_labels, zero_shot
 chapter = start(globals())
 rng = np.random.default_rng(seed)
 cells = ledger.reported_cells()
-partial_jer, partial_zero = cells.loc["S.SC.jer.given-zero-shot.partial-r", "value"], cells.loc["S.SC.zero-shot.given-jer.partial-r", "value"]
+partial_jer, partial_zero = (
+    cells.loc["S.SC.jer.given-zero-shot.partial-r", "value"],
+    cells.loc["S.SC.zero-shot.given-jer.partial-r", "value"],
+)
 n_models = 13
 chapter.glue("partial_jer", partial_jer)
 chapter.glue("partial_zero", partial_zero)
@@ -98,8 +103,22 @@ for row, (picture, text) in enumerate(axes):
     picture.axis("off")
     text.axis("off")
     text.text(0, 0.78, examples.category[row], fontsize=8.5, weight="bold", transform=text.transAxes)
-    text.text(0, 0.42, examples.true[row], fontsize=8.5, color=figures.color_of("supports"), transform=text.transAxes)
-    text.text(0, 0.08, examples.false[row], fontsize=8.5, color=figures.color_of("contradicts"), transform=text.transAxes)
+    text.text(
+        0,
+        0.42,
+        examples.true[row],
+        fontsize=8.5,
+        color=figures.color_of("supports"),
+        transform=text.transAxes,
+    )
+    text.text(
+        0,
+        0.08,
+        examples.false[row],
+        fontsize=8.5,
+        color=figures.color_of("contradicts"),
+        transform=text.transAxes,
+    )
 chapter.figure(
     figure,
     name="natural-kinds",
@@ -119,7 +138,9 @@ chapter.figure(
 
 
 # %%
-def chance_pairs(spread: float, n: int = n_pairs, width: int = 512) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def chance_pairs(
+    spread: float, n: int = n_pairs, width: int = 512
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Images, and two captions that are equally near to them up to ``spread``: a model that knows nothing."""
     image = rng.standard_normal((n, width))
     shared = 0.3 * image + rng.standard_normal((n, width))
@@ -137,10 +158,23 @@ ties[["spread", "precision", "ties", "accuracy", *cap.RULES]].round(3)
 
 # %% tags=["hide-input"]
 figure, axes = plt.subplots(1, 3, figsize=(7, 2.6), sharey=True)
-looks = {"strict >": ("#D55E00", "v"), "argmax, true caption first": ("#0072B2", "^"), "argmax, false caption first": ("#E69F00", "s")}
+looks = {
+    "strict >": ("#D55E00", "v"),
+    "argmax, true caption first": ("#0072B2", "^"),
+    "argmax, false caption first": ("#E69F00", "s"),
+}
 for axis, (precision, part) in zip(axes, ties.groupby("precision", sort=False), strict=True):
     for rule, (colour, mark) in looks.items():
-        axis.plot(part["spread"], part[rule], marker=mark, color=colour, label=rule, ms=7 if mark == "s" else 5, mfc="none" if mark == "s" else None, ls=":" if mark == "s" else "-")
+        axis.plot(
+            part["spread"],
+            part[rule],
+            marker=mark,
+            color=colour,
+            label=rule,
+            ms=7 if mark == "s" else 5,
+            mfc="none" if mark == "s" else None,
+            ls=":" if mark == "s" else "-",
+        )
     axis.plot(part["spread"], part["accuracy"], "k--", marker="o", ms=4, label="tie worth one half")
     axis.set_xscale("log")
     axis.set_title(precision, fontsize=9)
@@ -155,7 +189,13 @@ chapter.figure(
     caption="One model that knows nothing, scored by three public rules in three precisions. The closer the two captions, the more ties, and the further the rules part.",
 )
 worst = ties[ties["precision"] == "bfloat16"].iloc[0]
-chapter.measure("tie_gap_bfloat16", worst["argmax, true caption first"] - worst["strict >"], n=n_pairs, data="synthetic pairs", protocol=f"bfloat16, spread {worst['spread']}")
+chapter.measure(
+    "tie_gap_bfloat16",
+    worst["argmax, true caption first"] - worst["strict >"],
+    n=n_pairs,
+    data="synthetic pairs",
+    protocol=f"bfloat16, spread {worst['spread']}",
+)
 chapter.glue("tie_low", worst["strict >"])
 chapter.glue("tie_high", worst["argmax, true caption first"])
 chapter.glue("tie_half", worst["accuracy"])
@@ -185,36 +225,87 @@ if items is not None:
     if not where.rehearsing():
         data.verify("sugar-crepe", where.find("sugar-crepe"))
     blind = cap.blind_table(items, folds=folds, seed=seed)
-    origin = f"computed here from {len(items):,} pairs" + ("" if where.rehearsing() else ", checksums verified")
+    origin = f"computed here from {len(items):,} pairs" + (
+        "" if where.rehearsing() else ", checksums verified"
+    )
     if kept is not None and len(items) == kept.loc["all", "pairs"] and folds == 5 and seed == 13:
-        gap = float((blind[["shorter", "bag_of_words", "order_only"]] - kept[["shorter", "bag_of_words", "order_only"]]).abs().to_numpy().max())
+        gap = float(
+            (
+                blind[["shorter", "bag_of_words", "order_only"]]
+                - kept[["shorter", "bag_of_words", "order_only"]]
+            )
+            .abs()
+            .to_numpy()
+            .max()
+        )
         print(f"largest difference from the kept measurement: {gap:.1e}")
-        chapter.measure("kept_gap", gap, n=len(items), data="sugar-crepe", protocol="blind baselines, computed and kept")
+        chapter.measure(
+            "kept_gap", gap, n=len(items), data="sugar-crepe", protocol="blind baselines, computed and kept"
+        )
 elif kept is not None:
     blind, origin = kept, "as measured by tools/measure_sugarcrepe_blind.py"
 else:
-    raise DataError("neither the captions nor results/sugarcrepe_blind.json are here; restore the file from git, or set download to true")
+    raise DataError(
+        "neither the captions nor results/sugarcrepe_blind.json are here; restore the file from git, or set download to true"
+    )
 print(origin)
-blind[["pairs", "images", "shorter", "shorter_ties", "bag_of_words", "order_only", "order_blind_ceiling"]].astype({"pairs": int, "images": int}).round(3)
+blind[
+    ["pairs", "images", "shorter", "shorter_ties", "bag_of_words", "order_only", "order_blind_ceiling"]
+].astype({"pairs": int, "images": int}).round(3)
 
 # %% [markdown]
 # Beside them, what the benchmark's authors report for CLIP ViT-B/32 with OpenAI's weights (issue 3 of their repository):
 
 # %% tags=["hide-input"]
-CLIP_B32 = {"replace_obj": 0.9092, "replace_att": 0.8008, "replace_rel": 0.6920, "swap_obj": 0.6138, "swap_att": 0.6396, "add_obj": 0.7720, "add_att": 0.6879}
+CLIP_B32 = {
+    "replace_obj": 0.9092,
+    "replace_att": 0.8008,
+    "replace_rel": 0.6920,
+    "swap_obj": 0.6138,
+    "swap_att": 0.6396,
+    "add_obj": 0.7720,
+    "add_att": 0.6879,
+}
 kinds = [name for name in blind.index if name != "all"]
 ordered = [name for name in kinds if blind.loc[name, "order_only"] > 0]
 figure, axis = plt.subplots(figsize=(7, 3.6))
 for row, kind in enumerate(kinds):
     line = blind.loc[kind]
-    for name, colour, mark, offset in (("shorter", "#D55E00", "s", -0.17), ("bag_of_words", "#009E73", "^", 0.17)):
+    for name, colour, mark, offset in (
+        ("shorter", "#D55E00", "s", -0.17),
+        ("bag_of_words", "#009E73", "^", 0.17),
+    ):
         axis.plot([line[f"{name}_low"], line[f"{name}_high"]], [row + offset] * 2, color=colour, lw=1.5)
-        axis.plot(line[name], row + offset, mark, color=colour, ms=6, label={"shorter": "shorter caption", "bag_of_words": "bag of words"}[name] if row == 0 else None)
+        axis.plot(
+            line[name],
+            row + offset,
+            mark,
+            color=colour,
+            ms=6,
+            label={"shorter": "shorter caption", "bag_of_words": "bag of words"}[name] if row == 0 else None,
+        )
     if line["order_only"] > 0:
-        axis.plot([line["order_blind_ceiling"]] * 2, [row - 0.4, row + 0.4], color="black", lw=1.8, ls="--", label="ceiling without word order" if kind == ordered[0] else None)
-    axis.plot(CLIP_B32[kind], row, "P", color=figures.color_of("vision-language"), mec="white", ms=9, label="CLIP ViT-B/32 (reported)" if row == 0 else None)
+        axis.plot(
+            [line["order_blind_ceiling"]] * 2,
+            [row - 0.4, row + 0.4],
+            color="black",
+            lw=1.8,
+            ls="--",
+            label="ceiling without word order" if kind == ordered[0] else None,
+        )
+    axis.plot(
+        CLIP_B32[kind],
+        row,
+        "P",
+        color=figures.color_of("vision-language"),
+        mec="white",
+        ms=9,
+        label="CLIP ViT-B/32 (reported)" if row == 0 else None,
+    )
 axis.axvline(0.5, color="0.4", lw=0.9, ls=":")
-axis.set_yticks(range(len(kinds)), [f"{kind}  ({int(blind.loc[kind, 'pairs'])})" for kind in kinds], fontsize=8.5)
+axis.set_yticks(
+    range(len(kinds)), [f"{kind}  ({int(blind.loc[kind, 'pairs'])})" for kind in kinds], fontsize=8.5
+)
 axis.set_ylim(len(kinds) - 0.4, -0.6)
 axis.set_xlim(0.4, 1.02)
 axis.set_xlabel("accuracy")
@@ -227,9 +318,24 @@ chapter.figure(
 )
 for kind in blind.index:
     for name in ("shorter", "bag_of_words"):
-        chapter.measure(f"blind_{name}", blind.loc[kind, name], ci=(blind.loc[kind, f"{name}_low"], blind.loc[kind, f"{name}_high"]), n=int(blind.loc[kind, "pairs"]), data="sugar-crepe", protocol="no image; ties one half; clustered by photograph", variant=kind)
-    chapter.measure("order_only", blind.loc[kind, "order_only"], n=int(blind.loc[kind, "pairs"]), data="sugar-crepe", protocol="same words, each as often", variant=kind)
-for kind in ("add_obj", "add_att", "replace_rel"):
+        chapter.measure(
+            f"blind_{name}",
+            blind.loc[kind, name],
+            ci=(blind.loc[kind, f"{name}_low"], blind.loc[kind, f"{name}_high"]),
+            n=int(blind.loc[kind, "pairs"]),
+            data="sugar-crepe",
+            protocol="no image; ties one half; clustered by photograph",
+            variant=kind,
+        )
+    chapter.measure(
+        "order_only",
+        blind.loc[kind, "order_only"],
+        n=int(blind.loc[kind, "pairs"]),
+        data="sugar-crepe",
+        protocol="same words, each as often",
+        variant=kind,
+    )
+for kind in ("add_obj", "add_att"):
     chapter.glue(f"shorter_{kind}", 100 * blind.loc[kind, "shorter"])
 for kind in ("swap_obj", "swap_att"):
     chapter.glue(f"order_{kind}", 100 * blind.loc[kind, "order_only"])
@@ -265,7 +371,13 @@ for kind in blind.index:
     line = blind.loc[kind]
     low, high = binding.wilson(line["bag_of_words"] * line["pairs"], int(line["pairs"]))
     ratio = (line["bag_of_words_high"] - line["bag_of_words_low"]) / (high - low)
-    shared.append({"kind": kind, "pairs a photograph": line["pairs"] / line["images"], "clustered / plain width, bag of words": ratio})
+    shared.append(
+        {
+            "kind": kind,
+            "pairs a photograph": line["pairs"] / line["images"],
+            "clustered / plain width, bag of words": ratio,
+        }
+    )
 agreeing = np.repeat(rng.random(823) < 0.75, 2).astype(float)
 both = [cap.Choice(agreeing, 1 - agreeing, group).interval for group in (None, np.repeat(np.arange(823), 2))]
 chapter.glue("agree_ratio", float(np.diff(both[1])[0] / np.diff(both[0])[0]))
@@ -281,13 +393,28 @@ pd.DataFrame(shared).round(2)
 
 # %% tags=["hide-input"]
 if rehearse:
-    untrained = load_card(Card(name="open_clip:ViT-S-32", family="vision-language", loader="open_clip", architecture="ViT-S-32", feature="projected", text=True), weights="random", seed=seed)
+    untrained = load_card(
+        Card(
+            name="open_clip:ViT-S-32",
+            family="vision-language",
+            loader="open_clip",
+            architecture="ViT-S-32",
+            feature="projected",
+            text=True,
+        ),
+        weights="random",
+        seed=seed,
+    )
     with tempfile.TemporaryDirectory() as folder:
         sugar, coco = (data.true_layout(key, Path(folder) / key) for key in ("sugar-crepe", "coco"))
         tiny = cap.sugar_crepe(sugar, images=coco, check_counts=False)
         answers = cap.score(untrained, tiny, progress=False)
-        shown = answers.table(tiny.category).loc[["all"], ["accuracy", "ci_low", "ci_high", "ties", *cap.RULES, "n", "clusters"]]
-        shown.index = [f"{untrained.name}, untrained; {tiny.counts()['captions'].max()} distinct captions, {len(tiny.pictures())} images"]
+        shown = answers.table(tiny.category).loc[
+            ["all"], ["accuracy", "ci_low", "ci_high", "ties", *cap.RULES, "n", "clusters"]
+        ]
+        shown.index = [
+            f"{untrained.name}, untrained; {tiny.counts()['captions'].max()} distinct captions, {len(tiny.pictures())} images"
+        ]
 else:
     shown = pd.DataFrame()
 shown.T.round(3) if rehearse else "not rehearsed in this run"
@@ -302,7 +429,12 @@ shown.T.round(3) if rehearse else "not rehearsed in this run"
 # One covariate costs one degree of freedom. The reported coefficients imply:
 
 # %%
-implied = pd.concat([inference.published(r, n_models, covariates=1).assign(what=what) for what, r in (("JER given zero-shot", partial_jer), ("zero-shot given JER", partial_zero))])
+implied = pd.concat(
+    [
+        inference.published(r, n_models, covariates=1).assign(what=what)
+        for what, r in (("JER given zero-shot", partial_jer), ("zero-shot given JER", partial_zero))
+    ]
+)
 chapter.glue("jer_interval", "[{:.2f}, {:.2f}]".format(*implied.iloc[0][["ci_low", "ci_high"]]))
 chapter.glue("zero_interval", "[{:.2f}, {:.2f}]".format(*implied.iloc[1][["ci_low", "ci_high"]]))
 implied[["what", "r", "n", "df", "ci_low", "ci_high", "p_val"]].round(3)
@@ -317,11 +449,16 @@ def partials(rho: float, between: float, n: int = n_models) -> tuple[np.ndarray,
     """Both sample partial correlations when both true ones are ``rho``; ``between`` is r(JER, zero-shot)."""
     weight = np.sqrt(rho**2 / (1 - rho**2) / (1 - between**2))
     predictors = rng.standard_normal((simulations, n, 2)) @ np.linalg.cholesky([[1, between], [between, 1]]).T
-    z = np.concatenate([predictors, (weight * predictors.sum(axis=2) + rng.standard_normal((simulations, n)))[..., None]], axis=2)
+    z = np.concatenate(
+        [predictors, (weight * predictors.sum(axis=2) + rng.standard_normal((simulations, n)))[..., None]],
+        axis=2,
+    )
     z -= z.mean(axis=1, keepdims=True)
     z /= np.linalg.norm(z, axis=1, keepdims=True)
     js, zs, jz = (np.einsum("sn,sn->s", z[..., a], z[..., b]) for a, b in ((0, 2), (1, 2), (0, 1)))
-    return (js - jz * zs) / np.sqrt((1 - jz**2) * (1 - zs**2)), (zs - jz * js) / np.sqrt((1 - jz**2) * (1 - js**2))
+    return (js - jz * zs) / np.sqrt((1 - jz**2) * (1 - zs**2)), (zs - jz * js) / np.sqrt(
+        (1 - jz**2) * (1 - js**2)
+    )
 
 
 equal, freedom = float(np.mean([partial_jer, partial_zero])), n_models - 3
@@ -331,7 +468,13 @@ rows, clouds = [], {}
 for between in (0.0, 0.5, 0.8):
     first, second = clouds[between] = partials(equal, between)
     one = (np.abs(first) > critical) != (np.abs(second) > critical)
-    rows.append({"r(JER, zero-shot)": between, "exactly one significant": one.mean(), "as far apart as reported": (np.abs(first - second) >= partial_jer - partial_zero).mean()})
+    rows.append(
+        {
+            "r(JER, zero-shot)": between,
+            "exactly one significant": one.mean(),
+            "as far apart as reported": (np.abs(first - second) >= partial_jer - partial_zero).mean(),
+        }
+    )
 studies = pd.DataFrame(rows)
 chapter.glue("equal", equal)
 chapter.glue("one_significant", 100 * studies["exactly one significant"].iloc[1])
@@ -346,7 +489,15 @@ for level in (critical, -critical):
     axis.axvline(level, color="#0072B2", lw=1, ls="--")
     axis.axhline(level, color="#0072B2", lw=1, ls="--")
 axis.plot(equal, equal, "o", color="black", ms=6, label="truth, both equal")
-axis.plot(partial_jer, partial_zero, "P", color=figures.color_of("vision-language"), ms=11, mec="white", label="reported")
+axis.plot(
+    partial_jer,
+    partial_zero,
+    "P",
+    color=figures.color_of("vision-language"),
+    ms=11,
+    mec="white",
+    label="reported",
+)
 axis.set_xlim(-0.6, 1.02)
 axis.set_ylim(-0.6, 1.02)
 axis.set_xlabel("partial r of JER given zero-shot")
@@ -372,16 +523,33 @@ chapter.figure(
 SUGAR, ZERO = "sugar_crepe", "zero_shot"
 
 
-def analyse(table: pd.DataFrame, encoders_used: list[str], data_used: list[str], protocol: str, variant: str) -> pd.DataFrame:
+def analyse(
+    table: pd.DataFrame, encoders_used: list[str], data_used: list[str], protocol: str, variant: str
+) -> pd.DataFrame:
     """Both partial correlations, recorded as claims."""
     both = []
-    for claim, x, given in (("jer.sugarcrepe-partial", "jer", ZERO), ("jer.sugarcrepe-zero-shot-partial", ZERO, "jer")):
+    for claim, x, given in (
+        ("jer.sugarcrepe-partial", "jer", ZERO),
+        ("jer.sugarcrepe-zero-shot-partial", ZERO, "jer"),
+    ):
         line = inference.partial_correlate(table, x, SUGAR, [given], seed=seed).iloc[0]
         intervals = [(line["ci_low"], line["ci_high"]), (line["family_ci_low"], line["family_ci_high"])]
         ci = max((pair for pair in intervals if np.isfinite(pair).all()), key=lambda pair: pair[1] - pair[0])
-        chapter.record(claim, line["r"], ci=ci, n=int(line["n"]), p=line["p_perm"], encoders=encoders_used, data=data_used, protocol=protocol, variant=variant)
+        chapter.record(
+            claim,
+            line["r"],
+            ci=ci,
+            n=int(line["n"]),
+            p=line["p_perm"],
+            encoders=encoders_used,
+            data=data_used,
+            protocol=protocol,
+            variant=variant,
+        )
         both.append(line)
-    return pd.DataFrame(both)[["x", "covariates", "n", "r", "ci_low", "ci_high", "family_ci_low", "family_ci_high", "p_perm"]]
+    return pd.DataFrame(both)[
+        ["x", "covariates", "n", "r", "ci_low", "ci_high", "family_ci_low", "family_ci_high", "p_perm"]
+    ]
 
 
 measured = []
@@ -403,10 +571,30 @@ for name in encoders:
         continue
     answers = cap.score(network, questions)
     by_kind = answers.table(questions.category)
-    classified = zero_shot(network, photographs, labels, open_clip.IMAGENET_CLASSNAMES[:few], open_clip.OPENAI_IMAGENET_TEMPLATES[:few])
-    rank = jer(network, [photographs[i] for i in range(min(jacobian_images, len(photographs)))], method=jer_method, seed=seed)
+    classified = zero_shot(
+        network,
+        photographs,
+        labels,
+        open_clip.IMAGENET_CLASSNAMES[:few],
+        open_clip.OPENAI_IMAGENET_TEMPLATES[:few],
+    )
+    rank = jer(
+        network,
+        [photographs[i] for i in range(min(jacobian_images, len(photographs)))],
+        method=jer_method,
+        seed=seed,
+    )
     for kind, line in by_kind.iterrows():
-        chapter.measure("sugarcrepe", line["accuracy"], ci=(line["ci_low"], line["ci_high"]), n=int(line["n"]), encoders=network, data="sugar-crepe", protocol=f"float32, ties one half ({line['ties']:.4f} tie)", variant=f"{name}, {kind}")
+        chapter.measure(
+            "sugarcrepe",
+            line["accuracy"],
+            ci=(line["ci_low"], line["ci_high"]),
+            n=int(line["n"]),
+            encoders=network,
+            data="sugar-crepe",
+            protocol=f"float32, ties one half ({line['ties']:.4f} tie)",
+            variant=f"{name}, {kind}",
+        )
     tag = name.rpartition("/")[2]
     measured.append({
         "encoder": network.name, "family": tag.partition("_")[0], "trained": network.weights == "pretrained", SUGAR: by_kind.drop(index="all")["accuracy"].mean(),
@@ -427,16 +615,30 @@ models.round(3) if len(models) else "no model was measured in this run"
 # The zoo's image–text encoders know the words of scenes. They can be asked SugarCrepe's seven kinds of question about scenes, and, as the counterpart of ImageNet, to name the colour and shape of a single object among 48. Encoders that differ in *design* (caption style, loss, augmentation, width, backbone) count; seeds do not. At least
 # five are needed, and five are few.
 
+
 # %%
 def scene_row(network) -> dict[str, float]:
     """SugarCrepe's kinds, single-object naming and JER of an image–text encoder of the zoo."""
     answers = cap.score(network, scene_questions, progress=False)
     by_kind = answers.table(scene_questions.category)
-    named = zero_shot(network, single_images, single_labels, names, ["{}", "a {}", "an image of a {}"], progress=False)
+    named = zero_shot(
+        network, single_images, single_labels, names, ["{}", "a {}", "an image of a {}"], progress=False
+    )
     # Formed whole, which is cheap for a network this small: the value is that of `jer` at a fraction of its cost.
     matrices = jacobians(network.module, torch.from_numpy(single_pixels[:jacobian_images]))
-    rank = np.mean([effective_rank(estimate(DenseMap(matrix), 32, "range_finder", 5, 0, (seed, i))) for i, matrix in enumerate(matrices)])
-    return {SUGAR: by_kind.drop(index="all")["accuracy"].mean(), **by_kind["accuracy"].drop("all").to_dict(), "ties": float(answers.tied.mean()), ZERO: named.accuracy(), "jer": float(rank)}
+    rank = np.mean(
+        [
+            effective_rank(estimate(DenseMap(matrix), 32, "range_finder", 5, 0, (seed, i)))
+            for i, matrix in enumerate(matrices)
+        ]
+    )
+    return {
+        SUGAR: by_kind.drop(index="all")["accuracy"].mean(),
+        **by_kind["accuracy"].drop("all").to_dict(),
+        "ties": float(answers.tied.mean()),
+        ZERO: named.accuracy(),
+        "jer": float(rank),
+    }
 
 
 language = {name: card for name, card in zoo.cards().items() if card.family == "vision-language"}
@@ -451,9 +653,22 @@ if designs:
     single_images = sc.to_pil(single_pixels)
     single_labels = single.colour[:, 0].astype(int) * len(sc.SHAPES) + single.shape[:, 0]
     names = [f"{colour} {shape}" for colour in sc.COLOURS for shape in sc.SHAPES]
-    mini = pd.DataFrame([{"encoder": name, "family": objective, "trained": True, **scene_row(zoo.load(f"{name}/joint"))} for (objective, *_), name in designs.items()])
+    mini = pd.DataFrame(
+        [
+            {"encoder": name, "family": objective, "trained": True, **scene_row(zoo.load(f"{name}/joint"))}
+            for (objective, *_), name in designs.items()
+        ]
+    )
     for row in mini.to_dict("records"):
-        chapter.measure("scene_captions", row[SUGAR], n=len(scene_questions), encoders=f"zoo:{row['encoder']}", data="zoo scenes", protocol="mean over seven kinds, ties one half", variant=row["encoder"])
+        chapter.measure(
+            "scene_captions",
+            row[SUGAR],
+            n=len(scene_questions),
+            encoders=f"zoo:{row['encoder']}",
+            data="zoo scenes",
+            protocol="mean over seven kinds, ties one half",
+            variant=row["encoder"],
+        )
 if len(mini) >= 5:
     told = analyse(
         mini, [f"zoo:{name}" for name in mini["encoder"]], ["zoo scenes"],
@@ -464,9 +679,19 @@ if len(mini) >= 5:
 else:
     mini_told = f"Not run: {len(mini)} image–text encoders of different design ship with the zoo, and five are the least. "
 if len(mini):
-    swaps, others = mini[["swap_obj", "swap_att"]].to_numpy().mean(), mini[["replace_obj", "replace_att", "replace_rel", "add_obj", "add_att"]].to_numpy().mean()
+    swaps, others = (
+        mini[["swap_obj", "swap_att"]].to_numpy().mean(),
+        mini[["replace_obj", "replace_att", "replace_rel", "add_obj", "add_att"]].to_numpy().mean(),
+    )
     mini_told += f"What can be seen all the same: on the swaps they score {100 * swaps:.0f} % on average, on the other kinds {100 * others:.0f} %, and chance is 50. They read words, and not which word goes with which."
-    chapter.measure("scene_swaps", swaps, n=len(mini), encoders=[f"zoo:{name}" for name in mini["encoder"]], data="zoo scenes", protocol="mean of swap_obj and swap_att over designs")
+    chapter.measure(
+        "scene_swaps",
+        swaps,
+        n=len(mini),
+        encoders=[f"zoo:{name}" for name in mini["encoder"]],
+        data="zoo scenes",
+        protocol="mean of swap_obj and swap_att over designs",
+    )
 chapter.glue("mini_told", mini_told)
 mini.round(3).set_index("encoder").T if len(mini) else mini_told
 

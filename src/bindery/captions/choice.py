@@ -105,7 +105,7 @@ class Choice:
 
     @property
     def effective_n(self) -> float:
-        """Independent questions that would have this standard error; at most N, at least the clusters' share.
+        """Independent questions that would have this standard error, between 1 and N.
 
         An accuracy of 0 or 1 has no spread to estimate it from: then it is the number of clusters.
         """
