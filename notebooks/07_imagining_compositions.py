@@ -269,7 +269,7 @@ figure.legend(loc="outside lower center", ncols=2, fontsize=8)
 chapter.figure(
     figure,
     name="imagine-retrieval",
-    alt="Two panels of dots with intervals, one line a method: GDE, its least-squares form and LDE lie together well above the object alone and another pair's point, for seen and for unseen pairs.",
+    alt="Two panels of dots with intervals, one line a method: for seen and for unseen pairs.",
     caption="How often the nearest held-out image, or one of the five nearest, shows the pair that was composed; mean and 95 % interval over splits. Dotted: chance.",
 )
 values = by_split.loc[("GDE", "unseen")]
@@ -417,7 +417,7 @@ mosaic([pictures_of(closest)], titles=[rf"$\alpha$ = {alpha:g}" for alpha in alp
 chapter.figure(
     figure,
     name="imagine-alpha",
-    alt="Above, the share of unseen pairs whose nearest image has the right object, attribute and pair against the factor alpha: the attribute rises, the object falls. Below, the nearest image for one pair at each factor.",
+    alt="Above, the share of unseen pairs whose nearest image has the right object, attribute and pair against the factor alpha. Below, the nearest image for one pair at each factor.",
     caption=f"Above: what the nearest image has right, by factor (band: standard error over splits). Below: the nearest image for one unseen pair ({' '.join(subject).replace('-', ' ')}).",
 )
 best_alpha = float(curve["R@1"].idxmax())
@@ -438,7 +438,7 @@ for alpha, value in curve["R@1"].items():
 
 # %% [markdown]
 # At $\alpha = 1$ the nearest image is of the pair in {glue:text}`imagine_alpha_one:.0f` %; the best factor on this grid is {glue:text}`imagine_best_alpha`, with {glue:text}`imagine_best_value:.0f` %. It is chosen on the
-# very images that it is measured on, so read it as a question and not as a recipe: with more attribute, one wins attributes and loses objects.
+# very images that it is measured on, so read it as a question and not as a recipe: the figure shows what more of the attribute does to the object.
 #
 # ## A decoder that draws
 #
@@ -686,13 +686,13 @@ pd.DataFrame(
 #
 # * **The paper** shows images drawn from composed points for two seen and two unseen pairs a data set, and sums of animals; and a CLIP-score slightly above that of text-to-image.
 # * **We found**, by counting neighbours instead of drawing, that composed points for unseen pairs lie nearest to images of that very pair in {glue:text}`imagine_gde_1:.0f` % of the cases against a chance of
-#   {glue:text}`imagine_chance:.1f` %, and that much of this is owed to the object.
+#   {glue:text}`imagine_chance:.1f` %, of which {glue:text}`imagine_alone_1:.0f` % need nothing but the object.
 # * **They differ** in the question. A generator is asked for an image and must give one. A neighbour can be wrong.
 #
 # ## What did not hold
 #
-# * The sphere is not what matters to this test: GDE minus LDE is {glue:text}`imagine_over_lde` points.
-# * Much of a composed point is its object. Without any attribute the nearest image is right in {glue:text}`imagine_alone_1:.0f` % already; the attribute adds {glue:text}`imagine_over_alone` points.
+# * What the sphere adds to this test is GDE minus LDE, {glue:text}`imagine_over_lde` points.
+# * A hit need not be owed to composing. Without any attribute the nearest image is right in {glue:text}`imagine_alone_1:.0f` % already; the attribute adds {glue:text}`imagine_over_alone` points.
 # * A regression decoder shows the mean of what an embedding leaves open. Its pictures of unseen pairs look convincing *because* they are averages, and so do those of seen ones.
 #
 # :::{exercise}
@@ -720,4 +720,10 @@ pd.DataFrame(
 # :::{exercise}
 # :label: ex-imagine-seen
 # Run the chapter with `-p seen=0.4` and `-p seen=0.9`. How do averages and least squares compare in {numref}`fig-imagine-retrieval`, and does {numref}`fig-decomposable-unseen` predict it?
+# :::
+#
+# :::{solution} ex-imagine-seen
+# :class: dropdown
+# With few seen pairs averages inherit the company that a value keeps, and least squares pays with variance; which one loses more depends on how large the attribute's effect is beside the noise, as {numref}`fig-decomposable-unseen` shows in degrees.
+# With nearly all pairs seen the two agree. Look at the intervals before you call a difference one: few unseen pairs are left at 0.9.
 # :::

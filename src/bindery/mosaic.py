@@ -82,6 +82,7 @@ def mosaic(
     for y, word in zip(tops, left, strict=False):
         axis.text(-0.08, y + (1 - GAP) / 2, word, fontsize=fontsize + 0.5, ha="right", va="center")
     axis.set(xlim=(-0.03, columns - GAP + 0.03), ylim=(height - GAP + 0.03, -0.03), aspect="equal")
+    axis.set_anchor("E" if left else "C")
     axis.axis("off")
     return axis.get_figure(root=True)  # type: ignore[return-value]
 
