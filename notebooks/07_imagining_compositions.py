@@ -47,9 +47,7 @@ n_splits: int = 10  # random choices of seen pairs and training drawings
 alphas: list[float] = [-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0]  # factors of the attribute's direction
 picture_size: Literal[16, 32, 48] = 32  # side of a decoded drawing in pixels
 epochs: int = 40  # at most, in training the decoder
-unclip: Literal["if present", "never"] = (
-    "if present"  # Stable Diffusion unCLIP, when packages and weights are here
-)
+unclip: Literal["if present", "never"] = "if present"  # Stable Diffusion unCLIP, where it is at hand
 seed: int = 0  # seed of drawings, splits and decoder
 
 # %% tags=["remove-cell"]

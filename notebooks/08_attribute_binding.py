@@ -42,9 +42,7 @@ encoders: list[str] = [
 n_live: int = 20  # trials computed here for each of them
 n_trials: int = 600  # trials for everything that needs no large network
 n_zoo: int = 200  # trials for each small encoder of the zoo
-zoo_condition: Literal["photometric", "standard"] = (
-    "photometric"  # how the zoo's encoders were augmented in training
-)
+zoo_condition: Literal["photometric", "standard"] = "photometric"  # augmentation in the zoo's training
 n_factor: int = 100  # single-factor trials for each tiny network
 duo_styles: list[str] = ["twemoji", "noto", "openmoji"]  # who drew the pairs of people
 seed: int = 8  # seed of the scenes; the kept results are for 8
@@ -112,7 +110,7 @@ chapter.figure(
 # **What the paper says.** Encoders that were trained to decorrelate their features (Barlow Twins {cite}`zbontar2021`,
 # VICReg {cite}`bardes2022`) find the target in about {glue:text}`reported_variance-decorrelation:.0f` % of the trials, CLIP
 # {cite}`radford2021` in about {glue:text}`reported_vision-language:.0f` %, where guessing gives {glue:text}`chance:.1f` %. These are
-# readings of its Table 3, for checkpoints and pictures that are not published.
+# readings of its Table 3 from accounts of the paper; its checkpoints and pictures are not known to us.
 #
 # **What is ours.** The paper names the kinds of distractors and neither their number nor the shapes, grid and background.
 # The counts in {numref}`fig-binding-task` are this book's convention: one target, one *swap*, two with the same shapes in other
@@ -422,7 +420,7 @@ for line in lines:
             protocol="jitter, dark ground, cosine, whole image; seeds averaged",
             variant=line["encoder"],
         )
-head = next(line for line in lines if line["encoder"] == encoders[0])
+head = next((line for line in lines if line["encoder"] == encoders[0]), lines[0])
 twin = next((line for line in lines if line["encoder"] == f"{encoders[0]}, random"), None)
 chapter.glue("head", head["encoder"])
 chapter.glue("head_n", head["n"])
@@ -478,8 +476,8 @@ axis.tick_params(length=0)
 chapter.figure(
     figure,
     name="binding-kinds",
-    alt="Table of two-alternative accuracies in colour: one row an encoder or code, one column a kind of distractor. Nearly every row "
-    "is weakest in the swap column.",
+    alt="Table of two-alternative accuracies in colour: one row an encoder or code, one column a kind of "
+    "distractor.",
     caption="Share of trials in which the target is closer than a distractor of one kind; chance is .5. In brackets, codes without a network.",
 )
 weakest = matrix.loc[
@@ -532,8 +530,8 @@ same.style.format(
 ).set_caption("Same/different; chance .5")
 
 # %% [markdown]
-# With about {glue:text}`optimism_n` pairs the in-sample threshold flatters by {glue:text}`optimism:.1f` points on average: near chance
-# that is as much as the signal. The bag oracle shows what the measure rewards: it answers most pairs rightly without binding, because most distractors differ
+# With about {glue:text}`optimism_n` pairs the in-sample threshold flatters by {glue:text}`optimism:.1f` points on average, to be
+# set against the signal where an encoder is near chance. The bag oracle shows what the measure rewards: it answers most pairs rightly without binding, because most distractors differ
 # in shapes or places.
 #
 # ## Can it see at all? Single-factor controls
@@ -833,15 +831,15 @@ clip = [
     if name.startswith(("clip", "open_clip")) and networks[name].weights == "pretrained"
 ]
 if clip:
-    shares = np.concatenate([live[name].credit for name in clip])
+    shares = np.mean([live[name].credit for name in clip], axis=0)  # the same trials for each: counted once
     chapter.record(
         "jer.clip-near-chance",
         shares.mean(),
         ci=binding.wilson(shares.sum(), len(shares)),
-        n=len(clip),
+        n=len(shares),
         encoders=[networks[name] for name in clip],
         data="binding scenes",
-        protocol=f"jitter, dark ground, {n_live} trials each, cosine, whole image",
+        protocol=f"jitter, dark ground, the same n trials for each of {len(clip)}, mean credit, Wilson interval over trials; cosine, whole image",
     )
 if not clip and not len(runs):
     print("no claim can be recorded here: neither CLIP nor the table of the zoo's declared run is at hand")
@@ -851,7 +849,7 @@ elif floor:
 # %% [markdown]
 # ## What did not hold
 #
-# * **The eight-way accuracy is not a binding score.** A perfect bag scores one half, and grey pixels score more. The range in which the paper's encoders lie, from
+# * **The eight-way accuracy is not a binding score.** A perfect bag scores one half, and grey pixels score {glue:text}`grey_dark:.2f`. The range in which the paper's encoders lie, from
 #   {glue:text}`reported_vision-language:.0f` to {glue:text}`reported_variance-decorrelation:.0f` %, is below the bag ceiling throughout (if its candidates are like ours): all of it can be had without
 #   any link. Whether those encoders bind cannot be told from that table; the swap choice would tell.
 # * **The background decides.** On a ground of the objects' luminance the task measures sensitivity to hue.

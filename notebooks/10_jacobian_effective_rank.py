@@ -40,9 +40,7 @@ photos: list[str] = ["astronaut", "cat"]  # photographs at which it is linearise
 k: int = 32  # directions; part of the definition
 n_patterns: int = 4  # input patterns shown
 rounds: int = 5  # power rounds of the range finder on the tiny networks
-live_method: Literal["sketch", "range_finder"] = (
-    "sketch"  # for the encoder; the range finder takes twelve times as long
-)
+live_method: Literal["sketch", "range_finder"] = "sketch"  # the range finder takes twelve times as long
 n_images: int = 6  # images for the tiny networks
 widths: list[int] = [4, 8, 16, 32]  # widths of the tiny residual network; D is eight times that
 seed: int = 0  # seed of weights, scenes and directions
@@ -228,13 +226,13 @@ print("(u'J)v            ", right.numpy())
 # ## Two estimators, and the exact value
 #
 # **The sketch.** Draw $k$ random orthonormal directions $V\in\R^{M\times k}$ and take the singular values of $JV$. It costs $k$ products. It does *not* give the largest
-# singular values: random directions mix all of them, so that the spectrum of the sketch is flatter at the bottom and knows about all of $J$.
+# singular values: random directions mix all of them, so that the spectrum of the sketch is a blurred one of *all* of $J$.
 #
 # **The range finder** {cite}`halko2011`. Start likewise, then let the matrix pull the directions towards its own strong ones:
 #
 # $$ Y_0 = J V, \qquad Y_{r} = J J\T \operatorname{orth}(Y_{r-1}) \quad (r = 1,\dots,q), \qquad Q = \operatorname{orth}(Y_q), \qquad s_i \approx \sigma_i(Q\T J) . $$ (eq-jer-range-finder)
 #
-# With $q$ rounds it costs $2k(q+1)$ products and its values converge to the top $k$ from below. The paper uses $q = 5$, by the more detailed accounts; an older description
+# With $q$ rounds it costs $2k(q+1)$ products and its values converge to the top $k$ from below. The paper uses $q = 5$, by the more detailed accounts; another account
 # has the plain sketch. Are they the same in practice? On a network that is small enough for the exact answer, we can look.
 
 # %%
@@ -374,7 +372,7 @@ for size in (64, 1024):
 #
 # ## The width of the embedding enters
 #
-# Encoders differ in $D$, from 384 to 2048 in the paper's suite. Does that matter by itself? We take one architecture, untrained, at several widths; and one network whose embedding is mixed and cut
+# Encoders differ in $D$, from 384 to 4,096 in our reconstruction of the paper's suite. Does that matter by itself? We take one architecture, untrained, at several widths; and one network whose embedding is mixed and cut
 # down by a random projection, which learns nothing.
 
 # %%
@@ -598,7 +596,14 @@ noisy = chosen[chosen.image == "noise"].groupby("weights").pr.mean()
 for weights, told in (("pretrained", "trained"), ("random", "random")):
     chapter.glue(f"noise_{told}", f"{noisy[weights]:.1f}" if weights in noisy else "not measured")
 moved = [abs(noisy[w] - mean.pr[w]) > 1 for w in ("pretrained", "random") if w in noisy]
-chapter.glue("noise_told", "JER is a property of the network and of the images it is shown" if any(moved) else "here the images hardly matter" if moved else "no value is kept for this encoder")
+chapter.glue(
+    "noise_told",
+    "JER is a property of the network and of the images it is shown"
+    if any(moved)
+    else "here the images hardly matter"
+    if moved
+    else "no value is kept for this encoder",
+)
 chapter.glue("encoder_name", encoder)
 chapter.glue("trained_jer", mean.pr["pretrained"])
 chapter.glue("random_jer", mean.pr["random"])
@@ -712,7 +717,7 @@ chapter.glue("null_missing", ", ".join(missing) or "none")
 
 # %% [markdown]
 # {glue:text}`null_done` of {glue:text}`null_all` architectures; missing: {glue:text}`null_missing`. Their mean null is {glue:text}`null_mean` of 32. So the paper's mean $\Delta$JER of
-# {glue:text}`reported_delta:.2f` would put the average *trained* encoder of its suite near {glue:text}`implied_trained`, between the values it reports for families
+# {glue:text}`reported_delta:.2f` would put the average *trained* encoder of its suite near {glue:text}`implied_trained`, to be compared with the values it reports for families
 # (from {glue:text}`reported_lowest:.1f` to {glue:text}`reported_highest:.1f`). That is a check of our reading of {eq}`eq-jer`, not of the claim.
 #
 # ## The silent zero
@@ -741,7 +746,7 @@ except InputError as error:
 #
 # ## What did not hold
 #
-# * **"The" Jacobian effective rank does not exist.** Formula, estimator, $k$, the layer and the length of the embedding each move it by more than the differences that are discussed. A value without these is not a measurement.
+# * **"The" Jacobian effective rank does not exist.** Formula, estimator, $k$, the layer and the length of the embedding each move it, often by as much as the differences that are discussed. A value without these is not a measurement.
 # * **It saturates where the interest lies.** Untrained networks and the best trained ones crowd below 32; {eq}`eq-jer-free` spreads them out.
 # * **Untrained does not mean uninformative.** The null is high because an untrained network passes everything on, in a random mixture. A high JER is no sign that an encoder knows anything: raw pixels have
 #   a JER of exactly $k$.
