@@ -8,7 +8,7 @@ import timm
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.func import jacfwd, jacrev
+from torch.func import jacfwd, jacrev, jvp, vmap
 
 from bindery.encoders import load
 from bindery.errors import InputError
@@ -31,6 +31,7 @@ from bindery.jacobian import (
     singular_values,
     value_errors,
 )
+from bindery.jacobian.attention import attention
 from bindery.jacobian.products import Linearization
 from bindery.jacobian.target import make_target
 
@@ -739,6 +740,86 @@ def test_plain_attention_equals_the_fused_one(mask):
         with differentiable():
             lowered = F.scaled_dot_product_attention(q, k, v, attn_mask=masks[mask], **options)
         torch.testing.assert_close(lowered, plain, rtol=1e-12, atol=1e-13)
+
+
+ATTENTION_SHAPES = [
+    ((2, 3, 5, 8), (2, 3, 7, 8), (2, 3, 7, 4)),
+    ((1, 3, 5, 8),) * 3,
+    ((6, 5, 8), (6, 4, 8), (6, 4, 8)),
+]
+
+
+@pytest.mark.parametrize("shapes", ATTENTION_SHAPES)
+@pytest.mark.parametrize("masked", [True, False])
+def test_attention_derivatives_equal_those_of_the_formula(shapes, masked):
+    rng = torch.Generator().manual_seed(0)
+    q, k, v = inputs = [torch.randn(*s, generator=rng, dtype=torch.float64) for s in shapes]
+    mask = torch.randn(5, k.shape[-2], generator=rng, dtype=torch.float64) if masked else torch.zeros(())
+    close = {"rtol": 1e-11, "atol": 1e-12}
+
+    def formula(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return torch.softmax(0.3 * q @ k.mT + mask, -1) @ v
+
+    def ours(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return attention(q, k, v, mask if masked else None, 0.3)
+
+    tangents = [torch.randn(4, *t.shape, generator=rng, dtype=torch.float64) for t in inputs]
+    expected = torch.stack([jvp(formula, (q, k, v), each)[1] for each in zip(*tangents, strict=True)])
+    found = vmap(lambda *each: jvp(ours, (q, k, v), each)[1])(*tangents)  # directions folded
+    torch.testing.assert_close(found, expected, **close)
+    single = jvp(ours, (q, k, v), tuple(t[0] for t in tangents))[1]
+    torch.testing.assert_close(single, expected[0], **close)
+    for index in range(3):  # one of the three depends on the image, the others do not
+        alone = [t if i == index else torch.zeros_like(t) for i, t in enumerate(tangents)]
+        expected = torch.stack([jvp(formula, (q, k, v), each)[1] for each in zip(*alone, strict=True)])
+
+        def partial(x: Tensor, index: int = index) -> Tensor:
+            return ours(*(x if i == index else t for i, t in enumerate((q, k, v))))
+
+        found = vmap(lambda t: jvp(partial, (inputs[index],), (t,))[1])(tangents[index])  # noqa: B023
+        torch.testing.assert_close(found, expected, **close)
+
+    gradients = []
+    for function in (formula, ours):
+        leaves = [t.clone().requires_grad_() for t in inputs]
+        output = function(*leaves)
+        weights = torch.linspace(-1, 2, 3 * output.numel()).double().reshape(3, *output.shape)
+        batched = torch.autograd.grad(output, leaves, weights, is_grads_batched=True, retain_graph=True)
+        gradients.append([*batched, *torch.autograd.grad(output, leaves, weights[1])])
+    for expected, found in zip(*gradients, strict=True):
+        torch.testing.assert_close(found, expected, **close)
+
+
+def test_attention_vectorised_over_images_too():
+    rng = torch.Generator().manual_seed(0)
+    images = torch.randn(3, 1, 6, 8, generator=rng, dtype=torch.float64)
+
+    def norm(x: Tensor) -> Tensor:
+        return attention(x, 2 * x, x.sin(), None, 0.3).square().sum()
+
+    def formula(x: Tensor) -> Tensor:
+        return (torch.softmax(0.6 * x @ x.mT, -1) @ x.sin()).square().sum()
+
+    for transform in (jacrev, jacfwd):
+        expected = torch.stack([jacrev(formula)(x) for x in images])
+        torch.testing.assert_close(vmap(transform(norm))(images), expected, rtol=1e-10, atol=1e-12)
+
+
+def test_a_mask_that_depends_on_the_image_is_differentiated():
+    x = torch.randn(1, 1, 5, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+
+    def function(x: Tensor) -> Tensor:
+        bias = (x @ x.mT).sin()
+        return F.scaled_dot_product_attention(x, x, x, attn_mask=bias).sum(-1).flatten()
+
+    def formula(x: Tensor) -> Tensor:
+        return (torch.softmax(x @ x.mT * 8**-0.5 + (x @ x.mT).sin(), -1) @ x).sum(-1).flatten()
+
+    with differentiable():
+        linear = Linearization(lambda x: function(x)[None], x, 5)
+    expected = jacrev(formula)(x).reshape(5, -1)
+    torch.testing.assert_close(full_jacobian(linear).matrix, expected, rtol=1e-10, atol=1e-12)
+    torch.testing.assert_close(linear.jvp(torch.eye(40)).T, expected, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("affine", [True, False])

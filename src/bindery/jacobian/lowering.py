@@ -1,8 +1,7 @@
 """Plain formulas for three operations whose own derivative formulas are slow or missing in forward mode.
 
-The Jacobians of softmax and of layer norm without its weights are symmetric, so that the fused backward
-kernel is the forward derivative too. Frozen batch norm is a scale and a shift; torch's formula allows for
-statistics that move.
+The Jacobian of layer norm without its weights is symmetric, so that the fused backward kernel is the forward
+derivative too. Frozen batch norm is a scale and a shift; torch's formula allows for statistics that move.
 """
 
 from __future__ import annotations
@@ -14,6 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
+
+from bindery.jacobian.attention import attention
 
 
 class PlainFormulas(TorchFunctionMode):
@@ -53,29 +54,6 @@ class _Normalise(torch.autograd.Function):
         return result[0], None, None
 
 
-class _Softmax(torch.autograd.Function):
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(x: Tensor) -> Tensor:
-        return torch.softmax(x, -1)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        ctx.save_for_forward(output)
-        ctx.save_for_backward(output)
-
-    @staticmethod
-    def jvp(ctx: Any, tangent: Tensor) -> Tensor:
-        return _Softmax.backward(ctx, tangent)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        (output,) = ctx.saved_tensors
-        result: Tensor = torch.ops.aten._softmax_backward_data(gradient, output, -1, output.dtype)
-        return result
-
-
 def _layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -99,15 +77,19 @@ def _attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    if dropout_p or is_causal or enable_gqa or (attn_mask is not None and attn_mask.dtype == torch.bool):
+    if dropout_p or is_causal or enable_gqa or not _constant_bias(attn_mask):
         return F.scaled_dot_product_attention(
             query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
         )
-    scores = (query * (query.shape[-1] ** -0.5 if scale is None else scale)) @ key.transpose(-2, -1)
-    if attn_mask is not None:
-        scores = scores + attn_mask
-    weights: Tensor = _Softmax.apply(scores)
-    return weights @ value
+    return attention(query, key, value, attn_mask, query.shape[-1] ** -0.5 if scale is None else scale)
+
+
+def _constant_bias(mask: Tensor | None) -> bool:
+    """No mask, or a floating one that does not depend on the image."""
+    if mask is None:
+        return True
+    depends = mask.requires_grad or torch._C._functorch.is_functorch_wrapped_tensor(mask)
+    return mask.is_floating_point() and not depends
 
 
 def _batch_norm(
