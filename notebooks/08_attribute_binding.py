@@ -42,6 +42,7 @@ encoders: list[str] = [
 n_live: int = 20  # trials computed here for each of them
 n_trials: int = 600  # trials for everything that needs no large network
 n_zoo: int = 200  # trials for each small encoder of the zoo
+objectives: list[str] = []  # only these of the zoo; empty for all
 zoo_condition: Literal["photometric", "standard"] = "photometric"  # augmentation in the zoo's training
 n_factor: int = 100  # single-factor trials for each tiny network
 duo_styles: list[str] = ["twemoji", "noto", "openmoji"]  # who drew the pairs of people
@@ -333,6 +334,8 @@ untrained = {key: binding.evaluate(embedder(module)(zoo_images), zoo_trials) for
 trained: dict[str, list[BindingResult]] = {}
 family_of: dict[str, str] = {}
 for name, card in zoo.cards().items():
+    if objectives and card.objective not in objectives:
+        continue
     if card.backbone == "resnet" and card.condition == zoo_condition and not card.options and not card.width:
         found = binding.evaluate(embedder(zoo.load(name).module)(zoo_images), zoo_trials)
         trained.setdefault(card.objective, []).append(found)

@@ -41,6 +41,7 @@ n_images: int = 4  # scenes at which tiny networks are linearised
 n_trials: int = 200  # binding trials for tiny networks
 n_bank: int = 1000  # held-out scenes on which readouts are fitted
 k: int = 32  # singular values that count
+objectives: list[str] = []  # only these of the zoo; empty for all
 zoo_condition: Literal["photometric", "standard"] = "photometric"  # augmentation in the zoo's training
 seed: int = 8  # seed of the scenes; the kept results are for 8
 
@@ -95,6 +96,8 @@ with seeded(seed):
     tiny = {f"tiny {name}": build_backbone(name).eval().requires_grad_(False) for name in ("resnet", "vit")}
 trained = {}
 for name, card in zoo.cards().items():
+    if objectives and card.objective not in objectives:
+        continue
     plain = not card.options and not card.width and card.condition == zoo_condition
     label = f"zoo: {card.objective}" + (", vit" if card.backbone == "vit" else "")
     if plain and label not in trained:
