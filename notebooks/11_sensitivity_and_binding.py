@@ -56,7 +56,7 @@ from scipy.stats import t as student
 from bindery import binding, figures, inference, ledger, protocol, zoo_results, zoo_verdicts
 from bindery.chapter import start
 from bindery.data import photographs
-from bindery.encoders import load
+from bindery.encoders import embed, load
 from bindery.encoders.card import suite
 from bindery.errors import DataError, InputError
 from bindery.jacobian import effective_rank, gaussian_rank, jer
@@ -412,7 +412,7 @@ def own_point(spec: str) -> tuple[str, float, float, tuple[float, float]]:
     """Name, JER, binding accuracy and its interval."""
     network = load(spec).uncropped()
     trials = binding.trials(own_trials, seed=8)
-    result = binding.evaluate(binding.embed_scenes(network, trials.scenes), trials)
+    result = binding.evaluate(embed(network, binding.SceneImages(trials.scenes, network.input_size), progress=False), trials)
     rank = jer(network, list(photographs())[:own_images], method=own_method, seed=seed, progress=False)
     chapter.measure(
         "own_jer",
@@ -776,12 +776,12 @@ pd.DataFrame(beside).style.hide(axis="index").set_table_styles(
 #
 # :::{exercise}
 # :label: ex-sensitivity-own
-# Put an encoder of yours on {numref}`fig-sensitivity-scatter` (`-p own_encoder=my_encoder.py:tiny`). Then append to its output $0.05$ times a fixed random linear map of the pixels. What happens to its JER, and what to its binding?
+# Put the untrained one-layer network of {doc}`/book/own_encoder` on {numref}`fig-sensitivity-scatter` (`-p own_encoder=my_encoder.py:tiny`) and say what its place means for "JER predicts binding". Then take an encoder of yours and append to its output $0.05$ times a fixed random linear map of the pixels. What happens to its JER, and what to its binding?
 # :::
 #
 # :::{solution} ex-sensitivity-own
 # :class: dropdown
-# A random linear map of the pixels has many equal singular values, so a little of it lifts the small singular values of the whole and JER with them, while the cosine hardly changes. JER can be moved without moving what the encoder does. It is a
+# The untrained network has nearly the highest JER there is and binds about as well as it overlaps pixels: high JER is not sufficient. A random linear map of the pixels has many equal singular values, so a little of it lifts the small singular values of the whole and JER with them, while the cosine hardly changes. JER can be moved without moving what the encoder does. It is a
 # diagnostic of encoders as they are trained, not a target to optimise.
 # :::
 #
