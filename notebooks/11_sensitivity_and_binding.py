@@ -776,7 +776,7 @@ pd.DataFrame(beside).style.hide(axis="index").set_table_styles(
 #
 # :::{exercise}
 # :label: ex-sensitivity-own
-# Put the untrained one-layer network of {doc}`/book/own_encoder` on {numref}`fig-sensitivity-scatter` (`-p own_encoder=my_encoder.py:tiny`) and say what its place means for "JER predicts binding". Then take an encoder of yours and append to its output $0.05$ times a fixed random linear map of the pixels. What happens to its JER, and what to its binding?
+# Put the untrained one-layer network of {ref}`the page on own encoders <own-encoder>` on {numref}`fig-sensitivity-scatter` (`-p own_encoder=my_encoder.py:tiny`) and say what its place means for "JER predicts binding". Then take an encoder of yours and append to its output $0.05$ times a fixed random linear map of the pixels. What happens to its JER, and what to its binding?
 # :::
 #
 # :::{solution} ex-sensitivity-own
