@@ -412,7 +412,9 @@ def own_point(spec: str) -> tuple[str, float, float, tuple[float, float]]:
     """Name, JER, binding accuracy and its interval."""
     network = load(spec).uncropped()
     trials = binding.trials(own_trials, seed=8)
-    result = binding.evaluate(embed(network, binding.SceneImages(trials.scenes, network.input_size), progress=False), trials)
+    result = binding.evaluate(
+        embed(network, binding.SceneImages(trials.scenes, network.input_size), progress=False), trials
+    )
     rank = jer(network, list(photographs())[:own_images], method=own_method, seed=seed, progress=False)
     chapter.measure(
         "own_jer",
