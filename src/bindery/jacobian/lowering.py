@@ -1,7 +1,8 @@
-"""Plain formulas for three operations whose own derivative formulas are slow or missing in forward mode.
+"""Plain formulas for operations whose own derivative formulas are slow or missing in forward mode.
 
 The Jacobian of layer norm without its weights is symmetric, so that the fused backward kernel is the forward
-derivative too. Frozen batch norm is a scale and a shift; torch's formula allows for statistics that move.
+derivative too. Frozen batch norm is a scale and a shift; torch's formula allows for statistics that move. For a
+linear layer torch adds the product with the derivative of the weights, which is zero here.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from bindery.jacobian.attention import attention
@@ -54,6 +55,27 @@ class _Normalise(torch.autograd.Function):
         return result[0], None, None
 
 
+class _Linear(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        return F.linear(x, weight, bias)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.save_for_forward(inputs[1])
+        ctx.save_for_backward(inputs[1])
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor, *_: Any) -> Tensor:
+        return tangent @ ctx.saved_tensors[0].T
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        return gradient @ ctx.saved_tensors[0], None, None
+
+
 def _layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -77,19 +99,34 @@ def _attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    if dropout_p or is_causal or enable_gqa or not _constant_bias(attn_mask):
+    if dropout_p or is_causal or enable_gqa or not _bias(attn_mask):
         return F.scaled_dot_product_attention(
             query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
         )
     return attention(query, key, value, attn_mask, query.shape[-1] ** -0.5 if scale is None else scale)
 
 
-def _constant_bias(mask: Tensor | None) -> bool:
+def _linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    # The backward formula is good as it is; only forward mode wraps the input.
+    if not (_wrapped(input) and _constant(weight) and (bias is None or _constant(bias))):
+        return F.linear(input, weight, bias)
+    output: Tensor = _Linear.apply(input, weight, bias)
+    return output
+
+
+def _wrapped(tensor: Tensor) -> bool:
+    result: bool = torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    return result
+
+
+def _constant(tensor: Tensor) -> bool:
+    """Whether ``tensor`` does not depend on the image: a parameter, or something without derivative."""
+    return isinstance(tensor, nn.Parameter) or not (tensor.requires_grad or _wrapped(tensor))
+
+
+def _bias(mask: Tensor | None) -> bool:
     """No mask, or a floating one that does not depend on the image."""
-    if mask is None:
-        return True
-    depends = mask.requires_grad or torch._C._functorch.is_functorch_wrapped_tensor(mask)
-    return mask.is_floating_point() and not depends
+    return mask is None or (mask.is_floating_point() and _constant(mask))
 
 
 def _batch_norm(
@@ -118,4 +155,5 @@ _REPLACED: dict[Any, Callable[..., Tensor]] = {
     F.layer_norm: _layer_norm,
     F.scaled_dot_product_attention: _attention,
     F.batch_norm: _batch_norm,
+    F.linear: _linear,
 }
