@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -59,7 +61,12 @@ def test_version_and_usage(book: Path, capsys: pytest.CaptureFixture[str]) -> No
             "the folder of the output nowhere/out.ipynb does not exist",
         ),
         (["run", "01", "-o", "book/chapters/01_one.ipynb"], "book/chapters belongs to `bindery build`"),
+        (["run", "01", "-o", "notebooks/01_one.py"], "must be a notebook's name that ends in .ipynb"),
+        (["run", "01", "-o", "out.html", "--html"], "must be a notebook's name that ends in .ipynb"),
+        (["run", "01", "-o", "."], "must be a notebook's name that ends in .ipynb"),
+        (["run", "01", "-p", "scale=nan"], "parameter scale must be float; got 'nan'"),
         (["results", "import", "absent.json"], "absent.json"),
+        (["results", "import", "notebooks"], "notebooks: is no file"),
     ],
 )
 def test_mistakes_are_one_line_on_standard_error(
@@ -84,8 +91,48 @@ def test_no_checkout_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("BINDERY_ROOT", str(tmp_path))
+    for command in (["list"], ["build"], ["run", "00"], ["build", "--dry-run"]):
+        assert bindery(*command) == 1
+        said = capsys.readouterr().err
+        assert f"BINDERY_ROOT is {tmp_path}, where there is no" in said and said.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_chapters_is_one_line(book: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for path in (book / "notebooks").glob("*.py"):
+        path.unlink()
     assert bindery("list") == 1
     assert capsys.readouterr().err == "error: no chapters found; expected notebooks/NN_name.py\n"
+
+
+def test_a_chapter_that_is_no_text_is_one_line(book: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (book / "notebooks/04_four.py").write_bytes(b"\xff")
+    assert bindery("list") == 1
+    said = capsys.readouterr().err
+    assert said.startswith("error: notebooks/04_four.py cannot be read") and said.count("\n") == 1
+
+
+def test_output_that_cannot_be_written_is_refused_before_anything_runs(
+    book: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("bindery.runner.single.tempfile.TemporaryFile", refuse)
+    assert bindery("run", "01", "-o", "out.ipynb") == 1
+    said = capsys.readouterr().err
+    assert "cannot write the output out.ipynb (Permission denied)" in said and said.count("\n") == 1
+
+
+def test_a_terminated_run_stops_and_leaves_nothing(
+    book: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (book / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(book / "tmp"))
+    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    assert bindery("run", "01", "-o", "out.ipynb") == 130
+    assert "interrupted" in capsys.readouterr().err
+    assert not (book / "out.ipynb").exists() and not list((book / "tmp").iterdir())
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

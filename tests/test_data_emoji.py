@@ -82,6 +82,8 @@ def test_left_and_right_tones_are_where_the_labels_say() -> None:
         (lambda folder: (folder / "emoji.zip").unlink(), "emoji.zip is missing"),
         (lambda folder: (folder / "emoji.sha256").unlink(), "emoji.sha256 is missing"),
         (lambda folder: (folder / "emoji.zip").write_bytes(b"PK"), "damaged: sha256"),
+        (lambda folder: (folder / "emoji.sha256").write_bytes(b""), "damaged: sha256"),
+        (lambda folder: (folder / "emoji.sha256").write_bytes(b"\xff\xfe"), "damaged: sha256"),
     ],
 )
 def test_missing_or_corrupt_pack_is_one_clear_line(tmp_path: Path, harm, message: str) -> None:

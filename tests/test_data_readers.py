@@ -293,6 +293,10 @@ def test_damaged_images_are_named_or_skipped(tmp_path: Path) -> None:
         assert len(data.load(root, bad="skip")) == 2
     with pytest.raises(InputError, match="bad must be"):
         data.load(root, bad="ignore")
+    (root / "red_apple" / "5.jpg").symlink_to("nowhere.jpg")
+    (root / "red_apple" / "6.jpg").symlink_to("6.jpg")
+    with pytest.warns(UserWarning, match=r"4 damaged images left out: .*5.jpg.*6.jpg"):
+        assert len(data.load(root, bad="skip")) == 2
     (root / "red_apple" / "1.jpg").unlink()
     with pytest.raises(DataError, match=r"1\.jpg is missing"):
         [found.images[i] for i in range(4) if found.images.paths[i].name == "1.jpg"]

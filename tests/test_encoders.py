@@ -127,11 +127,13 @@ def test_code_hash_ignores_comments_and_not_code() -> None:
         ("eficientnet-lite0", "did you mean efficientnet-lite0"),
         ("zzz", "cards: .*clip-vit-l14"),
         ("timm:resnet5", "nearest: resnet50"),
+        ("timm:resnet18.nope", "timm has no model 'resnet18.nope'"),
         ("open_clip:ViT-B-32/opnai", "tags of ViT-B-32: openai"),
-        ("open_clip:ViT-B-33/openai", "no such model"),
+        ("open_clip:ViT-B-33/openai", "write open_clip:MODEL/TAG; nearest models: ViT-B-32"),
         ("open_clip:ViT-B-32/openai", "use open_clip:ViT-B-32-quickgelu/openai"),
         ("open_clip:ViT-B-32-quickgelu/laion2b_s34b_b79k", "tags of ViT-B-32-quickgelu"),
         ("nowhere.py:make", "no file nowhere.py"),
+        (Path("mine.py"), "named by text"),
     ],
 )
 def test_unknown_names_and_gelu_mismatch_are_refused(spec: str, told: str) -> None:

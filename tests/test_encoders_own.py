@@ -41,6 +41,12 @@ BAD = {
     "def make():\n    return net().train(), Preprocess(size=32)\n": "training mode",
     "def make():\n    return net().double(), Preprocess(size=32)\n": "cannot run",
     "def make():\n    return 1 / 0\n": "make failed: ZeroDivisionError",
+    "def make():\n    raise SystemExit(3)\n": "make failed: SystemExit",
+    "def make(:\n": "is not valid Python: invalid syntax",
+    "\0": "is not valid Python",
+    "def make():\n    return nn.Sequential(nn.Flatten(), nn.Linear(3072, 0)).eval(), Preprocess(size=32)\n": (
+        "must map .* to \\(2, D\\); got \\(2, 0\\)"
+    ),
     "def other():\n    return net()\n": "no function 'make'; it has net, other",
     "def make():\n    return net(), transforms.ToTensor()\n": "square",
     "def make():\n    return nn.Linear(5, 2).eval(), Preprocess(size=32)\n": "cannot run",
@@ -72,6 +78,11 @@ def test_fingerprint_follows_the_file(tmp_path: Path) -> None:
 def test_what_is_no_encoder_is_refused(tmp_path: Path, body: str, told: str) -> None:
     with pytest.raises(InputError, match=told):
         load(write(tmp_path, body))
+
+
+def test_a_file_without_a_function_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="names no function"):
+        load(write(tmp_path, GOOD["settings"]).removesuffix(":make"))
 
 
 def test_own_encoder_has_no_random_weights(tmp_path: Path) -> None:

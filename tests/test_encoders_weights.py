@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import shutil
@@ -203,10 +202,11 @@ def test_damaged_files_are_one_clear_line(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"weights{suffix}"
     tensors = {"a": torch.ones(1000)}
     save_file(tensors, path) if suffix == ".safetensors" else torch.save(tensors, path)
-    path.write_bytes(path.read_bytes()[:1500])
-    with pytest.raises(DataError, match="damaged") as caught:
-        weights.read(path)
-    assert "\n" not in str(caught.value)
+    for content in (path.read_bytes()[:1500], b"", b"hello world\n"):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match="damaged") as caught:
+            weights.read(path)
+        assert "\n" not in str(caught.value)
 
 
 def test_corrupt_package_weights_are_refused_before_they_are_read(
@@ -257,9 +257,10 @@ def test_hash_stated_by_the_publisher_is_demanded_at_first_use(tmp_path: Path) -
     assert lock.recorded()["some-encoder"].origin == "publisher"
 
 
-def test_damaged_user_lock_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", ['{"a": {"sha256": "short"}}', "[]", "3", "{"])
+def test_damaged_user_lock_is_told(tmp_path: Path, content: str) -> None:
     (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "encoders.lock.json").write_text(json.dumps({"a": {"sha256": "short"}}))
+    (tmp_path / "cache" / "encoders.lock.json").write_text(content)
     with pytest.raises(DataError, match="delete it"):
         lock.recorded()
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -378,6 +380,8 @@ def test_import_stamps_and_never_overwrites(checkout, tmp_path):
         ({"records__ci": [2, 1]}, "records[0]"),
         ({"records__value": None}, "records[0].value"),
         ({"records__value": "13"}, "records[0].value"),
+        ({"records__value": 10**400}, "records[0].value"),
+        ({"records__n": 10**400}, "records[0].n"),
         ({"records__claim_id": "gde.nothing"}, "unknown claim 'gde.nothing'"),
         ({"records__encoders": []}, "records[0].encoders"),
         ({"records__verdict": "supports"}, "records[0].verdict"),
@@ -395,7 +399,7 @@ def test_a_file_that_does_not_validate_is_one_line_and_nothing_is_written(checko
     assert not (checkout / "results").exists()
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1]", '{"schema": NaN}', "\x00"])
+@pytest.mark.parametrize("text", ["", "{", "[1]", '{"schema": NaN}', "\x00", "[" * 100_000])
 def test_no_json_is_one_line(checkout, tmp_path, text):
     file = tmp_path / "broken.json"
     file.write_text(text)
@@ -409,6 +413,17 @@ def test_missing_file_and_odd_contributor(checkout, tmp_path):
         ledger.import_records(tmp_path / "nowhere.json")
     with pytest.raises(InputError, match="contributor"):
         ledger.import_records(foreign(tmp_path), "../")
+    assert ledger.import_records(foreign(tmp_path), "李 " * 200).name.startswith("李-李-")
+
+
+def test_what_is_no_file_is_refused_and_a_byte_order_mark_is_not(checkout, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path, tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(DataError, match="is no file"):
+            ledger.import_records(place)
+    marked = tmp_path / "marked.json"
+    marked.write_bytes(b"\xef\xbb\xbf" + foreign(tmp_path).read_bytes())
+    assert read_file(ledger.import_records(marked)).records
 
 
 # ---------------------------------------------------------------- scoreboard

@@ -104,7 +104,12 @@ def test_given_values_are_kept_and_the_rest_are_defaults() -> None:
     assert values["split"] == "pair" and values["sizes"] == [3] and values["n"] == 8
 
 
-@given(st.integers(), st.floats(allow_nan=False), st.booleans(), st.lists(st.integers(), max_size=4))
+@given(
+    st.integers(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.booleans(),
+    st.lists(st.integers(), max_size=4),
+)
 def test_what_is_printed_is_read_back(whole: int, real: float, flag: bool, sizes: list[int]) -> None:
     texts = [f"n={whole}", f"noise={real!r}", f"quiet={str(flag).lower()}", f"sizes={sizes}"]
     assert read_assignments(DECLARED, texts) == {"n": whole, "noise": real, "quiet": flag, "sizes": sizes}

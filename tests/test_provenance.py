@@ -55,10 +55,15 @@ def test_versions_are_sorted_and_absent_packages_left_out():
     assert found["numpy"] == np.__version__
 
 
+def checkout(root):
+    (root / "notebooks").mkdir(parents=True)
+    (root / "_toc.yml").write_text("")
+
+
 def test_commit_clean_dirty_and_foreign(tmp_path, monkeypatch):
     monkeypatch.delenv("BINDERY_COMMIT", raising=False)
     root = tmp_path / "project"
-    root.mkdir()
+    checkout(root)
     (root / "page.md").write_text("a")
     monkeypatch.setenv("BINDERY_ROOT", str(root))
     assert commit() == "unknown"
@@ -71,7 +76,7 @@ def test_commit_clean_dirty_and_foreign(tmp_path, monkeypatch):
     _commit_of.cache_clear()
     assert commit() == f"{clean}-dirty"
     inside = root / "unpacked"
-    inside.mkdir()
+    checkout(inside)
     monkeypatch.setenv("BINDERY_ROOT", str(inside))
     assert commit() == "unknown", "the commit of an enclosing repository is not ours"
     monkeypatch.setenv("BINDERY_COMMIT", "abc")

@@ -327,6 +327,15 @@ class TestErrors:
             transport(np.zeros(16, dtype), base, -base)
         assert distance(base, -base) == pytest.approx(np.pi)
 
+    @pytest.mark.parametrize("bad", [[["a", "b"]], [[1.0], [1.0, 2.0]], None, [[1j, 0j]], [[object()]]])
+    def test_what_is_no_array_of_numbers_is_told(self, bad: object) -> None:
+        with pytest.raises(InputError, match="points must be an array of real numbers"):
+            frechet_mean(bad)  # type: ignore[arg-type]
+
+    def test_unknown_choice_is_told_even_when_it_does_not_matter(self) -> None:
+        with pytest.raises(InputError, match="on_fail must be"):
+            frechet_mean(cloud(0, 10, 4, 0.5), on_fail="ignore")  # type: ignore[arg-type]
+
     @pytest.mark.parametrize("bad", [np.nan, np.inf])
     def test_rows_that_are_not_finite_are_named(self, bad: float) -> None:
         points = cloud(0, 10, 4, 0.5)

@@ -232,3 +232,19 @@ def test_read_only_root_is_one_clear_line(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(BinderyError, match="make it writable"):
         Store(tmp_path).embeddings(tiny(), Images(3), progress=False)
+
+
+def test_files_of_others_in_an_entry_are_left_alone(tmp_path: Path) -> None:
+    store, encoder, images = Store(tmp_path), tiny(), Images(3)
+    rows = store.embeddings(encoder, images, progress=False)
+    (entry,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    strange = [entry / "notes.npy", entry / f"000009-{'0' * 64}.npy"]
+    for path in strange:
+        path.write_bytes(b"?")
+    np.testing.assert_array_equal(store.embeddings(encoder, images, progress=False), rows)
+    assert all(path.exists() for path in strange)
+
+
+def test_unknown_protocol_is_one_clear_line() -> None:
+    with pytest.raises(InputError, match="nope://x is no place for an embedding store"):
+        Store("nope://x")

@@ -16,6 +16,20 @@ def row_list(rows: NDArray[np.intp] | list[int], limit: int = 5) -> str:
     return shown if len(rows) <= limit else f"{shown} and {len(rows) - limit} more"
 
 
+def real(array: ArrayLike, name: str) -> NDArray[np.floating]:
+    """``array`` with a floating dtype; raises InputError when it holds anything but real numbers."""
+    try:
+        values = np.asarray(array)
+        if np.issubdtype(values.dtype, np.floating):
+            return values
+        if values.dtype.kind in "biuO" and values.ndim:
+            return values.astype(np.float64)
+        told = f"dtype {values.dtype}"
+    except (ValueError, TypeError):
+        told = "rows of different lengths, or something that is no number"
+    raise InputError(f"{name} must be an array of real numbers; got {told}")
+
+
 def finite_rows(array: ArrayLike, name: str) -> NDArray[np.floating]:
     """``array`` as a floating (N, D) array; float32 and float64 are kept.
 
@@ -24,9 +38,7 @@ def finite_rows(array: ArrayLike, name: str) -> NDArray[np.floating]:
     InputError
         Not two-dimensional, or a row holds NaN or infinity (row numbers told).
     """
-    rows = np.asarray(array)
-    if not np.issubdtype(rows.dtype, np.floating):
-        rows = rows.astype(np.float64)
+    rows = real(array, name)
     if rows.ndim != 2:
         raise InputError(f"{name} must be an (N, D) array, one row a point; got shape {rows.shape}")
     # A sum over a row is finite exactly when no entry is NaN or infinite, up to overflow: cheap first pass.

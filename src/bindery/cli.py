@@ -119,6 +119,7 @@ def run(
             Project.find(), chapter, parameter or [], output, console, profile=profile, html=html
         )  # fmt: skip
     except KeyboardInterrupt:
+        print("interrupted; no notebook was written", file=sys.stderr)
         raise typer.Exit(_INTERRUPTED) from None
     for what in ("notebook", "records", "figures", "html"):
         if (path := getattr(written, what)) is not None:

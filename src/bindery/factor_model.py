@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from bindery.additive import by_least_squares, by_means
-from bindery.checks import same_length
+from bindery.checks import real, same_length
 from bindery.errors import InputError
 from bindery.labels import Labels, by_factor, look_up, read_labels
 from bindery.noise_weights import image_shares
@@ -89,7 +89,7 @@ class Decomposition(ABC, BaseEstimator):
         """
         self._check_choices()
         factors = read_labels(by_factor(labels, objects))
-        points = np.asarray(X)
+        points = real(X, "X")
         same_length(X=points, labels=factors.row_combination)
         shares = image_shares(factors, weights, self.weighting)
         mass = np.bincount(factors.row_combination, shares).astype(np.float64)

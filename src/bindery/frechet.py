@@ -86,6 +86,8 @@ def frechet_mean(
 
     Source: Paper G, Sec. 3 and supplementary Alg. 1 (there 10 steps at most, tolerance 1e-5).
     """
+    if on_fail not in ("raise", "warn"):
+        raise InputError(f'on_fail must be "raise" or "warn", not {on_fail!r}')
     rows, _, norms = unit_rows(points, "points")
     if rows.shape[1] < 2:
         raise InputError(f"points must have at least 2 columns to lie on a sphere; got {rows.shape}")

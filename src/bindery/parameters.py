@@ -10,6 +10,7 @@ import ast
 import difflib
 import io
 import json
+import math
 import re
 import tokenize
 from collections.abc import Iterable, Mapping
@@ -38,7 +39,10 @@ class Type:
         return f"list of {self.item}" if self.item else self.name
 
     def check(self, value: Any) -> Any:
-        """``value`` in this type (an int is taken for a declared float); raises TypeError otherwise."""
+        """``value`` in this type (an int is taken for a declared float); raises TypeError otherwise.
+
+        NaN and infinity are no values: no chapter asks for them, and JSON cannot hold them.
+        """
         if self.choices:
             for choice in self.choices:
                 if value == choice and type(value) is type(choice):
@@ -49,6 +53,8 @@ class Type:
         elif self.name == "float" and type(value) is int:
             return float(value)
         elif type(value) is _SCALARS[self.name]:
+            if isinstance(value, float) and not math.isfinite(value):
+                raise TypeError
             return value
         raise TypeError
 

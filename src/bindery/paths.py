@@ -14,12 +14,21 @@ from bindery.errors import BinderyError
 def project_root() -> Path:
     """The checkout: ``$BINDERY_ROOT``, or the nearest folder at or above here that holds ``_toc.yml``."""
     if configured := os.environ.get("BINDERY_ROOT"):
+        if not _is_checkout(Path(configured)):
+            raise BinderyError(
+                f"BINDERY_ROOT is {configured}, where there is no Bindery checkout (_toc.yml and notebooks/); "
+                "set it to one, or unset it and cd into one"
+            )
         return Path(configured)
     for start in (Path.cwd(), Path(__file__).resolve().parent):
         for folder in (start, *start.parents):
-            if (folder / "_toc.yml").exists() and (folder / "notebooks").is_dir():
+            if _is_checkout(folder):
                 return folder
     raise BinderyError("no Bindery checkout at or above this folder; cd into it, or set BINDERY_ROOT")
+
+
+def _is_checkout(folder: Path) -> bool:
+    return (folder / "_toc.yml").exists() and (folder / "notebooks").is_dir()
 
 
 def results_dir() -> Path:

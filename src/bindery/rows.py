@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from bindery.checks import finite_rows, row_list
+from bindery.checks import finite_rows, real, row_list
 from bindery.errors import InputError
 
 Array = NDArray[np.floating]
@@ -28,7 +28,7 @@ def blocks(n_rows: int, dim: int) -> Iterator[slice]:
 
 def as_rows(array: ArrayLike, name: str) -> tuple[Array, bool]:
     """``array`` as (N, D) float32 or float64, and whether it was a single (D,) vector."""
-    rows = np.asarray(array)
+    rows = real(array, name)
     if rows.dtype not in (np.float32, np.float64):
         rows = rows.astype(np.float32 if rows.dtype == np.float16 else np.float64)
     if rows.ndim not in (1, 2) or rows.shape[-1] < 1:

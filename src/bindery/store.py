@@ -12,6 +12,7 @@ import io
 import json
 import logging
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ from bindery.provenance import sha256_json
 
 log = logging.getLogger(__name__)
 CHUNK_ROWS = 256
+_CHUNK = re.compile(r"(\d{6,})-([0-9a-f]{64})\.npy")
 Rows = NDArray[np.float32]
 
 
@@ -53,7 +55,10 @@ class Store:
 
     def __init__(self, root: str | Path | None = None) -> None:
         self.root = str(root or cache_dir("embeddings"))
-        self.files, self.folder = fsspec.core.url_to_fs(self.root)
+        try:
+            self.files, self.folder = fsspec.core.url_to_fs(self.root)
+        except (ValueError, ImportError) as error:  # no such protocol, or its package is not installed
+            raise InputError(f"{self.root} is no place for an embedding store: {error}") from error
         try:
             self.files.makedirs(self.folder, exist_ok=True)
         except OSError as error:
@@ -175,15 +180,15 @@ class _Entry:
             name = path.rsplit("/", 1)[-1]
             if name.endswith(".partial"):
                 self.files.rm_file(path)
-            if not name.endswith(".npy"):
-                continue
-            number, _, digest = name.removesuffix(".npy").partition("-")
-            rows = _decode(self.files.cat_file(path), digest)
-            if rows is None or rows.shape != (len(self.span(int(number))), self.dim):
-                damaged.append(int(number))
+            match = _CHUNK.fullmatch(name)
+            if match is None or (number := int(match[1])) >= self.n_chunks:
+                continue  # somebody else's file
+            rows = _decode(self.files.cat_file(path), match[2])
+            if rows is None or rows.shape != (len(self.span(number)), self.dim):
+                damaged.append(number)
                 self.files.rm_file(path)
             else:
-                chunks[int(number)] = rows
+                chunks[number] = rows
         return chunks, damaged
 
     def write(self, number: int, rows: Rows) -> None:

@@ -62,7 +62,9 @@ def read_folder(root: str | Path, *, bad: str = "raise") -> CompositionDataset:
 
 def images_in(folder: Path) -> list[Path]:
     """Image files directly in a folder, sorted; other files are told in a warning."""
-    files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    entries = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    # A link that leads nowhere counts as a file: reading it tells that the image is missing.
+    files = [path for path in entries if path.is_file() or (path.is_symlink() and not path.exists())]
     images = [path for path in files if path.suffix.lower() in SUFFIXES]
     others = [path.name for path in files if path.suffix.lower() not in SUFFIXES]
     if told := [name for name in others if name.lower() not in CLUTTER]:

@@ -58,14 +58,15 @@ class EmojiPack:
         again = "restore it with: git checkout -- src/bindery/data/packs"
         recorded = self.path.with_suffix(".sha256")
         for path in (self.path, recorded):
-            if not path.exists():
+            if not path.is_file():
                 raise DataError(f"the emoji pack is incomplete: {path.name} is missing; {again}")
         data = self.path.read_bytes()
-        expected, found = recorded.read_text().split()[0], hashlib.sha256(data).hexdigest()
+        expected = recorded.read_text(encoding="ascii", errors="replace").partition(" ")[0].strip()
+        found = hashlib.sha256(data).hexdigest()
         if found != expected:
             raise DataError(
                 f"the emoji pack {self.path.name} is damaged: "
-                f"sha256 {found[:12]}…, expected {expected[:12]}…; {again}"
+                f"sha256 {found[:12]}…, expected {expected[:12] or 'nothing'}…; {again}"
             )
         self.sha256 = expected
         return data

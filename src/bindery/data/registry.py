@@ -55,7 +55,7 @@ def load(key: str | Path, **options: Any) -> CompositionDataset:
     name = str(key)
     if name in LOADERS:
         loader, arguments = LOADERS[name], {}
-    elif Path(name).is_dir():
+    elif name and Path(name).is_dir():
         loader, arguments = read_folder, {"root": Path(name)}
     elif isinstance(key, Path) or "/" in name or "\\" in name:
         raise DataError(f"no folder {name}; give the path of a folder with <attribute>_<object>/ inside")

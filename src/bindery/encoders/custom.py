@@ -85,7 +85,11 @@ def load_custom(spec: str) -> Encoder:
 def _call(path: Path, function: str) -> Any:
     if not path.is_file():
         raise InputError(f"no file {path}; an own encoder is given as path/to/file.py:function")
-    functions = [node.name for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)]
+    try:
+        body = ast.parse(path.read_bytes(), path.name).body
+    except (SyntaxError, ValueError) as error:  # ValueError: null bytes
+        raise InputError(f"{path} is not valid Python: {error}") from error
+    functions = [node.name for node in body if isinstance(node, ast.FunctionDef)]
     if function not in functions:
         raise InputError(f"{path} defines no function {function!r}; it has {', '.join(functions) or 'none'}")
     spec = importlib.util.spec_from_file_location(f"bindery_custom_{path.stem}", path)
@@ -97,7 +101,7 @@ def _call(path: Path, function: str) -> Any:
         return getattr(module, function)()
     except BinderyError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(f"{path}:{function} failed: {type(error).__name__}: {error}") from error
 
 

@@ -38,7 +38,7 @@ def check_output(name: str, module: nn.Module, side: int, dim: int, seed: int = 
     except Exception as error:
         reason = str(error).strip().split("\n")[0] or type(error).__name__
         raise InputError(f"{name} cannot run on a {tuple(noise.shape)} float32 batch: {reason}") from error
-    if not isinstance(output, torch.Tensor) or output.ndim != 2 or len(output) != 2:
+    if not isinstance(output, torch.Tensor) or output.ndim != 2 or len(output) != 2 or not output.numel():
         got = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
         raise InputError(f"{name} must map (2, 3, {side}, {side}) to (2, D); got {got}")
     if output.dtype != torch.float32:

@@ -48,10 +48,14 @@ def load(spec: str, *, weights: Choice = "pretrained", seed: int = 0) -> Encoder
     DataError
         Weights missing, changed, damaged, or of another architecture.
     """
+    if not isinstance(spec, str):
+        raise InputError(f"an encoder is named by text, such as 'efficientnet-lite0'; got {spec!r}")
     if weights not in ("pretrained", "random"):
         raise InputError(f"weights must be 'pretrained' or 'random', not {weights!r}")
     if spec.startswith("zoo:"):
         return _from_zoo(spec.removeprefix("zoo:"), weights, seed)
+    if spec.endswith(".py"):
+        raise InputError(f"{spec} names no function; an own encoder is given as path/to/file.py:function")
     if ".py:" in spec:
         if weights == "random":
             raise InputError(f"{spec} makes its own weights; weights='random' is not possible for it")

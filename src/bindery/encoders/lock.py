@@ -49,7 +49,7 @@ def recorded() -> dict[str, Entry]:
         return {}
     try:
         return {name: Entry.model_validate(fields) for name, fields in json.loads(path.read_text()).items()}
-    except ValueError as error:
+    except (ValueError, AttributeError, OSError) as error:
         raise DataError(f"{path} is damaged; delete it to record the hashes again") from error
 
 

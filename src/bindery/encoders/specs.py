@@ -25,7 +25,10 @@ def _timm_card(spec: str) -> Card:
 
     name = spec.removeprefix("timm:")
     architecture = name.split(".")[0]
-    native: Any = timm.get_pretrained_cfg(name) if timm.is_model(architecture) else None
+    try:
+        native: Any = timm.get_pretrained_cfg(name) if timm.is_model(architecture) else None
+    except RuntimeError:  # an architecture of timm, but no such tag
+        native = None
     if native is None:
         near = difflib.get_close_matches(name, [*timm.list_models(), *timm.list_pretrained()], n=3)
         raise InputError(f"timm has no model {name!r}; nearest: {', '.join(near) or 'none'}")
@@ -55,9 +58,12 @@ def _open_clip_card(spec: str) -> Card:
     known = open_clip.list_pretrained_tags_by_model(architecture)
     native = open_clip.get_pretrained_cfg(architecture, tag) if tag in known else None
     if native is None:
+        models = difflib.get_close_matches(architecture, open_clip.list_models(), n=3, cutoff=0.3)
+        told = (
+            f"tags of {architecture}: {', '.join(known)}" if known else f"nearest models: {', '.join(models)}"
+        )
         raise InputError(
-            f"open_clip has no {spec.removeprefix('open_clip:')!r}; tags of {architecture}: "
-            f"{', '.join(known) or 'none, no such model'}. Write open_clip:MODEL/TAG"
+            f"open_clip has no {spec.removeprefix('open_clip:')!r}; write open_clip:MODEL/TAG; {told}"
         )
     hub, _, file = native.get("hf_hub", "").rpartition("/")
     config = open_clip.get_model_config(architecture)

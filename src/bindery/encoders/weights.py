@@ -70,8 +70,8 @@ def read(path: Path) -> object:
         raise DataError(
             f"{path.name} holds more than tensors (or is damaged) and is refused: reading it could run code"
         ) from error
-    except (RuntimeError, EOFError, OSError, ValueError) as error:
-        first = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+    except Exception as error:  # bytes that are no pickle make the reader fail in any way, KeyError included
+        first = f"{type(error).__name__}: {error}".splitlines()[0][:120]
         raise DataError(f"{path.name} is damaged: {first}; delete it and load again") from error
 
 

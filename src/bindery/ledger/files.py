@@ -10,6 +10,9 @@ from bindery.errors import DataError, InputError
 from bindery.ledger.records import RecordFile, read_file, records_folder, slug, write_file
 from bindery.paths import project_root, results_dir
 
+# In bytes of UTF-8 four times as much at most, which every file system takes.
+_NAME_LENGTH = 40
+
 
 def load_records(folder: str | os.PathLike[str] | None = None) -> list[RecordFile]:
     """Every record file of ``folder``; by default of this build, of ``results/records`` and contributions.
@@ -55,7 +58,7 @@ def import_records(file: str | os.PathLike[str], contributor: str | None = None)
     content = read_file(Path(file))
     if not content.records and not content.measurements:
         raise InputError(f"{Path(file).name}: holds no record and no measurement")
-    name = slug(contributor) if contributor else "anonymous"
+    name = slug(contributor)[:_NAME_LENGTH] if contributor else "anonymous"
     if not name:
         raise InputError(f"contributor must hold a letter or a digit; got {contributor!r}")
     stamp = {"contributed": True, "contributor": contributor}

@@ -22,7 +22,9 @@ from bindery.provenance import Provenance
 SCHEMA: Literal["bindery-records/1"] = "bindery-records/1"
 MAX_BYTES = 20_000_000
 CHAPTER_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
-Number = StrictInt | StrictFloat
+# A whole number beyond these is not exact as a float, and one of 400 digits is no float at all.
+_EXACT = 2**53
+Number = Annotated[StrictInt, Field(ge=-_EXACT, le=_EXACT)] | StrictFloat
 
 
 def is_trial(profile: str) -> bool:
@@ -38,7 +40,7 @@ class Measured(Strict):
     value: Number
     ci: Interval | None = None
     """95 % interval; (value, value) for a quantity without sampling error."""
-    n: Annotated[int, Field(gt=0)] | None = None
+    n: Annotated[int, Field(gt=0, le=_EXACT)] | None = None
     p: Annotated[float, Field(ge=0, le=1)] | None = None
     encoders: list[Text] = Field(default_factory=list)
     data: list[Text] = Field(default_factory=list)
@@ -143,12 +145,14 @@ def read_file(path: Path) -> RecordFile:
         line that names the file and the field.
     """
     try:
+        if path.exists() and not path.is_file():
+            raise DataError(f"{path.name}: is no file; give the record file itself")
         if path.stat().st_size > MAX_BYTES:
             raise DataError(f"{path.name}: larger than {MAX_BYTES // 1_000_000} MB; this is no record file")
-        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+        content = json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=_refuse_constant)
     except OSError as error:
         raise DataError(f"{path.name}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{path.name}: is no JSON record file: {error}") from error
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
         given = content.get("schema") if isinstance(content, dict) else type(content).__name__
@@ -178,5 +182,5 @@ def write_file(content: RecordFile, path: Path) -> None:
 
 
 def slug(text: str) -> str:
-    """Letters, digits and hyphens of ``text``, for a file name."""
-    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()
+    """Letters and digits of ``text``, of any script, joined by hyphens: for a file name or an anchor."""
+    return re.sub(r"[\W_]+", "-", text).strip("-").lower()

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 from filelock import FileLock, Timeout
 from rich.console import Console
@@ -20,6 +18,7 @@ from rich.markup import escape
 from bindery.errors import BinderyError
 from bindery.runner.book import Book, book_key, build_book
 from bindery.runner.chapters import read_chapters, select
+from bindery.runner.execution import terminable
 from bindery.runner.imports import Library
 from bindery.runner.inputs import Hashes
 from bindery.runner.outputs import Outputs
@@ -92,7 +91,7 @@ def build(project: Project, options: Options, console: Console, errors: Console)
         A chapter failed or was skipped, or the book has warnings; everything that could be done was done.
     """
     began = time.monotonic()
-    with _alone(project, console), _terminable():
+    with _alone(project, console), terminable():
         if options.rehearse:
             outcomes = _rehearse(project, options, console, errors)
             book = None
@@ -211,17 +210,3 @@ def _alone(project: Project, console: Console) -> Iterator[None]:
         yield
     finally:
         lock.release()
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Let SIGTERM end a build the way Ctrl-C does: running chapters are stopped, finished ones kept."""
-
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

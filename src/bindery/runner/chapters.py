@@ -92,8 +92,8 @@ def ancestors(chapters: Mapping[str, ChapterSource], names: Iterable[str]) -> se
 
 
 def _read(path: Path) -> ChapterSource:
-    text = path.read_text(encoding="utf-8")
     try:
+        text = path.read_text(encoding="utf-8")
         notebook = jupytext.reads(text, fmt="py:percent")
         header = Header.model_validate(notebook.metadata.get("bindery", {}))
         return ChapterSource(path.stem, path, text, header, parse(text))

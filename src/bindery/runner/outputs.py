@@ -39,7 +39,7 @@ class Stamp:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a chapter failed: the cell (as ``In [n]``), its first line, and the traceback's last lines."""
+    """Why a chapter failed: the cell (as ``In [n]``), the line that failed, and the traceback's last lines."""
 
     key: str
     error: str

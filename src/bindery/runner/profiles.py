@@ -78,7 +78,7 @@ def _chapter_values(chapter: ChapterSource, profile: Profile, where: str, rehear
 def _read(path: Path, where: str) -> Profile:
     try:
         return Profile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         told = " ".join(str(error).split())
         raise InputError(f"not valid YAML{where}: {told}") from None
     except ValidationError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
 import time
 import warnings
 from collections.abc import Iterable, Mapping
@@ -13,11 +14,11 @@ from typing import Any
 
 from rich.console import Console
 
-from bindery.errors import BinderyError
+from bindery.errors import BinderyError, InputError
 from bindery.parameters import read_assignments, validate
 from bindery.provenance import sha256_json
 from bindery.runner.chapters import ChapterSource, read_chapters, select
-from bindery.runner.execution import Execution, Job
+from bindery.runner.execution import Execution, Job, terminable
 from bindery.runner.outputs import FIGURES, NOTEBOOK, RECORDS, Failure
 from bindery.runner.profiles import load_profile
 from bindery.runner.project import Project, write_atomic
@@ -56,14 +57,30 @@ def run_chapter(
     given = read_assignments(chapter.parameters, assignments, where=f" of {chapter.id}")
     given = {key: _from_here(value, project.root) for key, value in given.items()}
     values = validate(chapter.parameters, base | given)
-    target = (output or Path(f"{chapter.id}_run.ipynb")).absolute()
+    target = _target(output or Path(f"{chapter.id}_run.ipynb"), project)
+    key = sha256_json([chapter.text, values])
+    job = Job(project, chapter, values, profile or "custom", key, _records(project, chapter), {})
+    with terminable():
+        return _execute(job, target, console, html=html)
+
+
+def _target(output: Path, project: Project) -> Path:
+    """Where the notebook goes, once it is sure that it can: found out before anything runs, not after."""
+    target = output.absolute()
+    if output.suffix != ".ipynb" or target.is_dir():
+        raise InputError(f"the output must be a notebook's name that ends in .ipynb; got {output}")
     if target.resolve().is_relative_to(project.pages):
         raise BinderyError("book/chapters belongs to `bindery build`; write the output elsewhere with -o")
     if not target.parent.is_dir():
         raise BinderyError(f"the folder of the output {output} does not exist; make it first")
-    key = sha256_json([chapter.text, values])
-    job = Job(project, chapter, values, profile or "custom", key, _records(project, chapter), {})
-    return _execute(job, target, console, html=html)
+    try:
+        with tempfile.TemporaryFile(dir=target.parent):
+            pass
+    except OSError as error:
+        raise BinderyError(
+            f"cannot write the output {output} ({error.strerror}); write it elsewhere with -o"
+        ) from error
+    return target
 
 
 def _execute(job: Job, target: Path, console: Console, *, html: bool) -> Written:

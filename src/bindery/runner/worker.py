@@ -27,6 +27,7 @@ CLEAN = "notebook.ipynb"
 FAILURE = "failure.json"
 PROGRESS = "progress"
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_ARROW = re.compile(r"-+> *\d+ +(.*?) *$")
 _TAIL = 12
 
 
@@ -105,14 +106,22 @@ def _fail(
     work: Path, error: str, cell: int | None = None, source: str = "", traceback: list[str] | None = None
 ) -> None:
     lines = _COLOUR.sub("", "\n".join(traceback or [])).splitlines()
-    code = [line for line in source.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     told = {
         "error": _COLOUR.sub("", error),
         "cell": cell,
-        "source": code[0] if code else "",
+        "source": _line_told(source, lines),
         "traceback": "\n".join(lines[-_TAIL:]),
     }
     (work / FAILURE).write_text(json.dumps(told), encoding="utf-8")
+
+
+def _line_told(source: str, traceback: list[str]) -> str:
+    """The cell's line that failed, as the traceback's first arrow points at it; else its first line of code."""
+    arrow = next((found for line in traceback if (found := _ARROW.match(line))), None)
+    code = [line for line in source.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if arrow is not None and any(line.strip() == arrow[1] for line in code):
+        return arrow[1]
+    return code[0] if code else ""
 
 
 def _die_with_the_runner() -> None:
