@@ -55,14 +55,10 @@ def exercises(folder: Path | None = None) -> dict[str, Exercise]:
 
 
 def _read(path: Path) -> Exercise:
-    about = dict(jupytext.read(path).metadata.get("bindery", {}))
-    about = {
-        "title": about.get("title"),
-        "minutes": about.get("minutes"),
-        **dict(about.get("exercise") or {}),
-    }
+    about = jupytext.read(path).metadata.get("bindery", {})
+    told = {"title": about.get("title"), "minutes": about.get("minutes"), "id": path.stem, "path": path}
     try:
-        return Exercise(**about)
+        return Exercise(**dict(about.get("exercise") or {}), **told)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(entry) for entry in first["loc"])
