@@ -6,6 +6,7 @@ import fcntl
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -249,6 +250,15 @@ def test_rehearsal_keeps_and_publishes_nothing(book: Path) -> None:
     assert Run(book, Options("laptop", only=("01",), rehearse=True)).error == ""
     assert files(book) == before
     assert os.environ.get("BINDERY_CACHE") == cache
+
+
+def test_a_failed_rehearsal_leaves_what_it_names(book: Path) -> None:
+    edit(book / "notebooks/01_one.py", "print(total)", 'raise ValueError("no")')
+    told = Run(book, Options("laptop", only=("01",), rehearse=True)).told
+    named = re.search(r"as far as it got: (\S+)", told)
+    assert named is not None and (book / named[1]).is_file()
+    Run(book, Options("laptop", only=("02",), rehearse=True))
+    assert not (book / named[1]).exists()
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])

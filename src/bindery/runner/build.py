@@ -153,15 +153,22 @@ def _cores() -> int:
 
 
 def _rehearse(project: Project, options: Options, console: Console, errors: Console) -> dict[str, Outcome]:
-    """Every chapter in a throw-away folder with a throw-away cache; nothing is published."""
+    """Every chapter in a throw-away folder with a throw-away cache; nothing is published.
+
+    What a failed chapter left stays until the next build, for a look at it.
+    """
     project.cache.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="rehearse-", dir=project.cache))
+    left = folder
     try:
         plan = make_plan(project, options, folder / "executed")
         with _step(console, "rehearsal"):
-            return _execute(plan, options, console, errors, {"BINDERY_CACHE": str(folder / "cache")})
+            outcomes = _execute(plan, options, console, errors, {"BINDERY_CACHE": str(folder / "cache")})
+        if any(outcome.failure for outcome in outcomes.values()):
+            left = folder / "cache"
+        return outcomes
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def _tell_failure(name: str, outcome: Outcome, root: Path, errors: Console) -> None:
