@@ -16,10 +16,11 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from bindery import binding, geometry
+from bindery import binding, geometry, interventions, jacobian, readouts
 from bindery import scenes as sc
+from bindery.encoders.fingerprint import normal_form, sha256_text
 from bindery.errors import DataError
-from bindery.jacobian import JER, KINDS, DenseMap, check_derivative, estimate
+from bindery.jacobian import JER, KINDS, DenseMap, check_derivative, estimate, jacobians
 from bindery.protocol import Benchmark, Protocol, embedder
 from bindery.provenance import commit, sha256_json, versions
 from bindery.readouts import Whitening
@@ -28,6 +29,25 @@ from bindery.zoo.backbone import build_backbone
 
 Row = dict[str, Any]
 Images = NDArray[np.float32]
+CODE = (
+    Path(__file__),
+    Path(sc.__file__),
+    Path(readouts.__file__),
+    Path(interventions.__file__),
+    *(
+        Path(jacobian.__file__).with_name(f"{name}.py")
+        for name in ("batched", "estimators", "ranks", "seeds")
+    ),
+    *sorted(Path(binding.__file__).parent.glob("*.py")),
+    *sorted(Path(geometry.__file__).parent.glob("*.py")),
+)
+"""What decides a measured value, besides the weights."""
+
+
+@lru_cache(maxsize=1)
+def code_version() -> str:
+    """Short hash of the measuring code; comments, docstrings and layout do not count."""
+    return sha256_text("".join(normal_form(path.read_text("utf-8")) for path in CODE))[:12]
 
 
 @lru_cache(maxsize=4)
@@ -107,17 +127,6 @@ def geometry_row(module: nn.Module, size: int, plan: Benchmark) -> Row:
     }
 
 
-def jacobians(module: nn.Module, images: torch.Tensor) -> torch.Tensor:
-    """(N, D, M) Jacobians of all images at once, one backward pass an output; images must not interact."""
-    images = images.detach().requires_grad_(True)
-    outputs = module(images)
-    rows = [
-        torch.autograd.grad(outputs[:, d].sum(), images, retain_graph=True)[0]
-        for d in range(outputs.shape[1])
-    ]
-    return torch.stack(rows, dim=1).flatten(2)
-
-
 def jacobian_row(module: nn.Module, size: int, plan: Benchmark) -> Row:
     """JER (pr of the range finder's top k), its standard error, the other readings, and the k-free rank.
 
@@ -145,7 +154,7 @@ def measure(module: nn.Module, size: int, plan: Benchmark) -> Row:
     row: Row = {}
     for part in (binding_row, control_row, geometry_row, jacobian_row):
         row |= part(module, size, plan)
-    return row | {"evaluation_cpu_s": time.process_time() - started}
+    return row | {"evaluation_cpu_s": time.process_time() - started, "measured_with": code_version()}
 
 
 def random_rows(protocol: Protocol) -> list[Row]:
@@ -157,7 +166,9 @@ def random_rows(protocol: Protocol) -> list[Row]:
             module = build_backbone("resnet").eval().requires_grad_(False)
         told = {"name": f"random-s{seed}", "objective": "random", "family": "random", "condition": "none"}
         row = {**told, "seed": seed, "backbone": "resnet", "options": "{}", "steps": 0, "dim": module.dim}
-        rows.append(row | measure(module, protocol.training["size"], protocol.benchmark))
+        size = protocol.training["size"]
+        row |= measure(module, size, protocol.benchmark)
+        rows.append(row | interventions.row(module, size, protocol.benchmark))
     return rows
 
 
@@ -196,7 +207,8 @@ def trained_row(name: str, folder: Path, protocol: Protocol) -> Row:
         "first_loss": float(losses["loss"].iloc[:5].mean()),
         "training_cpu_s": float(losses["cpu_s"].iloc[0]),
     }
-    return told | measure(encoder.module, card.size, protocol.benchmark)
+    told |= measure(encoder.module, card.size, protocol.benchmark)
+    return told | interventions.row(encoder.module, card.size, protocol.benchmark)
 
 
 def write(rows: list[Row], path: Path, protocol: Protocol) -> None:

@@ -56,25 +56,32 @@ def measure_all(folder: Path, output: Path, say: Callable[[str], object] = print
     """Measure what ``folder`` holds and ``output`` does not yet; returns the number of encoders in the table.
 
     The table is rewritten after every encoder, so that a stopped measurement loses one row at most. A row is
-    kept while its weights' sha256 stays the same.
+    kept while its weights' sha256 and the measuring code (:func:`bindery.measurement.code_version`) stay.
     """
     plan = protocol.read()
     held = pd.read_parquet(output) if output.exists() else pd.DataFrame({"name": [], "weights_sha256": []})
     records: list[measurement.Row] = [{str(k): v for k, v in row.items()} for row in held.to_dict("records")]
     rows = {str(row["name"]): row for row in records}
-    if f"random-s{plan.seeds[0]}" not in rows:
+    if _stale(rows.get(f"random-s{plan.seeds[-1]}")):
         fresh = [*measurement.pixel_rows(plan), *measurement.random_rows(plan)]
         rows |= {row["name"]: row for row in fresh}
     found = release.cards(folder)
     order = [protocol.run_name(config) for config in [*plan.plan(), *protocol.additions(plan)]]
     for name in [name for name in order if name in found]:
-        if rows.get(name, {}).get("weights_sha256") == found[name].sha256:
+        if not _stale(rows.get(name), found[name].sha256):
             continue
         rows[name] = measurement.trained_row(name, folder, plan)
         say(f"{name}  binding {rows[name]['jitter_accuracy']:.3f}  JER {rows[name]['jer']:.2f}")
         _write(rows, order, output, plan)
     _write(rows, order, output, plan)
     return sum(name in found for name in order)
+
+
+def _stale(row: measurement.Row | None, sha256: str | None = None) -> bool:
+    """Whether a row is missing, was measured by other code, or belongs to other weights."""
+    if row is None or row.get("measured_with") != measurement.code_version():
+        return True
+    return sha256 is not None and row["weights_sha256"] != sha256
 
 
 def _write(rows: dict[str, measurement.Row], order: list[str], output: Path, plan: protocol.Protocol) -> None:

@@ -6,6 +6,7 @@
 """
 
 from bindery.jacobian.api import JER, check_derivative, jer, linearize, noise_images, singular_values
+from bindery.jacobian.batched import jacobians
 from bindery.jacobian.convergence import dense, k_curve, rounds_curve, value_errors
 from bindery.jacobian.estimators import SingularValues, directions, estimate, full_jacobian
 from bindery.jacobian.products import DenseMap, Linearization, LinearMap
@@ -28,6 +29,7 @@ __all__ = [
     "estimate",
     "full_jacobian",
     "gaussian_rank",
+    "jacobians",
     "jer",
     "k_curve",
     "linearize",
