@@ -80,7 +80,7 @@ def test_solutions_fold_and_belong_to_an_exercise(chapter: Path) -> None:
 def test_claims_recorded_exist_and_name_this_chapter(chapter: Path) -> None:
     claims = load_claims()
     source = chapter.read_text()
-    used = set(re.findall(r"\"((?:gde|jer)\.[a-z0-9-]+)\"", source))
+    used = set(re.findall(r"\"((?:gde|jer|own)\.[a-z0-9-]+)\"", source))
     assert used <= set(claims), used - set(claims)
     elsewhere = {name for name in used if claims[name].chapter != chapter.stem}
     assert chapter.stem.startswith("18") or not elsewhere, f"claims of other chapters: {elsewhere}"

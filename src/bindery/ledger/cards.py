@@ -6,7 +6,7 @@ from html import escape
 
 from bindery.ledger.claims import Interval, claim
 from bindery.ledger.records import Record, slug
-from bindery.ledger.verdict import class_of, told, verdict, why
+from bindery.ledger.verdict import class_of_record, told, verdict, why
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -31,13 +31,13 @@ def card(record: Record) -> str:
     units = f", n = {record.n}" if record.n is not None else ""
     variant = f" ({record.variant})" if record.variant else ""
     rows = [
-        (f"Paper {stated.paper}, {stated.where}", stated.statement),
+        (stated.source[:1].upper() + stated.source[1:], stated.statement),
         ("Reported", stated.reported.text),
         ("Measured", stated.quantity),
         (f"Found{variant}", f"{with_interval(record.value, record.ci)}{units}: {record.protocol}"),
         (
             "Verdict",
-            f"{told(found, record.trial, record.profile)}, as {class_of(stated.comparable, record)} "
+            f"{told(found, record.trial, record.profile)}, as {class_of_record(stated, record)} "
             f"(rule: {why(stated, record.ci)})",
         ),
     ]

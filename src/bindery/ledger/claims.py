@@ -1,4 +1,4 @@
-"""The statements of the two papers, as data: ``book/claims.yml`` read into checked models."""
+"""The statements of the two papers, and this book's own questions: ``book/claims.yml`` as checked models."""
 
 from __future__ import annotations
 
@@ -18,6 +18,13 @@ Kind = Literal["order", "null", "value"]
 Text = Annotated[str, Field(min_length=1)]
 Interval = tuple[float, float]
 NULL_HALF_WIDTH = 0.3
+Paper = Literal["G", "S", "B"]
+SOURCES: dict[str, tuple[str, str]] = {
+    "G": ("gde.", "Paper G"),
+    "S": ("jer.", "Paper S"),
+    "B": ("own.", "this book"),
+}
+"""What a claim's ``paper`` stands for: how its ids start, and its name. "B" is a question of this book's own."""
 
 
 class Strict(BaseModel):
@@ -55,11 +62,11 @@ class Comparable(Strict):
 
 
 class Claim(Strict):
-    """One statement of a paper, with the rule that decides it."""
+    """One statement of a paper, or an expectation of this book, with the rule that decides it."""
 
-    id: Annotated[str, Field(pattern=r"^(gde|jer)\.[a-z0-9]+(-[a-z0-9]+)*$")]
+    id: Annotated[str, Field(pattern=r"^(gde|jer|own)\.[a-z0-9]+(-[a-z0-9]+)*$")]
     group: Text
-    paper: Literal["G", "S"]
+    paper: Paper
     where: Text
     statement: Text
     reported: Reported
@@ -72,11 +79,16 @@ class Claim(Strict):
     analogue: Text | None = None
     no_analogue: Text | None = None
 
+    @property
+    def source(self) -> str:
+        """Where it stands, in words: "Paper G, Table 1"."""
+        return f"{SOURCES[self.paper][1]}, {self.where}"
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        prefix = {"G": "gde.", "S": "jer."}[self.paper]
+        prefix, name = SOURCES[self.paper]
         if not self.id.startswith(prefix):
-            raise ValueError(f"a claim of paper {self.paper} has an id that starts with {prefix!r}")
+            raise ValueError(f"a claim of {name} has an id that starts with {prefix!r}")
         if (self.kind == "order") != (self.rule.direction is not None):
             raise ValueError("kind order, and only it, needs rule.direction (above or below)")
         if self.kind == "value" and self.reported.value is None:
@@ -85,8 +97,12 @@ class Claim(Strict):
             raise ValueError("rule.tolerance belongs to kind value only")
         if self.analogue and self.no_analogue:
             raise ValueError("give analogue or no_analogue, not both")
-        if self.kind != "value" and not (self.analogue or self.no_analogue):
+        if self.paper != "B" and self.kind != "value" and not (self.analogue or self.no_analogue):
             raise ValueError(f"kind {self.kind} needs analogue, or no_analogue with the reason")
+        if self.paper == "B" and (self.comparable.encoders or self.comparable.data):
+            raise ValueError(
+                "a question of this book has no published encoders or data to be comparable with"
+            )
         return self
 
 

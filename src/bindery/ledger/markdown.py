@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from bindery.ledger.cards import number, with_interval
-from bindery.ledger.claims import load_claims
+from bindery.ledger.claims import SOURCES, load_claims
 from bindery.ledger.records import is_trial
 from bindery.paths import project_root
 
@@ -62,7 +62,7 @@ def _claim_cells(row: Mapping[Any, Any]) -> dict[str, str]:
     beside = [row["variant"], "" if row["headline"] else "control"]
     beside += [f"contributed by {row['contributor']}"] if row["contributor"] else []
     lines = [escape(line) for line in (found, "; ".join(filter(None, beside))) if line]
-    where = f"Paper {row['paper']}, {escape(row['where'])}"
+    where = escape(f"{SOURCES[row['paper']][1]}, {row['where']}")
     return {
         "verdict": "<br>".join(filter(None, [chip(row["verdict"]), row["class"]])),
         "claim": f"{escape(row['statement'])}<br>*{where}*; {chapter_link(row['chapter'])}",
@@ -86,20 +86,26 @@ def tally(verdicts: Iterable[str]) -> str:
 
 def summary(claims: pd.DataFrame) -> str:
     """What was found over all claims, in one sentence (``claims`` from :func:`claim_verdicts`)."""
-    run = claims[claims["verdict"] != "not run"]
-    text = f"Of {len(claims)} claims of the two papers, {tally(claims['verdict'])}"
+    own = claims["paper"] == "B"
+    papers, ours = claims[~own], claims[own]
+    run = papers[papers["verdict"] != "not run"]
+    text = f"Of {len(papers)} claims of the two papers, {tally(papers['verdict'])}" if len(papers) else ""
     if len(run):
         same = int((run["class"] == "replication").sum())
         text += f"; of the {len(run)} that were run, {same or 'none'} on the paper's own encoders and data"
-    return f"{text} ({TRIAL_NOTE})." if run["trial"].any() else f"{text}."
+    if len(ours):
+        asked = f"{'of' if text else 'Of'} {len(ours)} questions of this book's own, {tally(ours['verdict'])}"
+        text = "; ".join(filter(None, [text, asked]))
+    trial = claims.loc[claims["verdict"] != "not run", "trial"].any()
+    return f"{text} ({TRIAL_NOTE})." if trial else f"{text}."
 
 
 def group_sentences(claims: pd.DataFrame) -> str:
     """One sentence a group, as a Markdown list: the tally, and in words what did not hold."""
     lines = []
     for group, part in claims.groupby("group", sort=False):
-        papers = " and ".join(sorted(part["paper"].unique()))
-        line = f"**{escape(str(group))}** (Paper {papers}, {len(part)} claims): {tally(part['verdict'])}"
+        whose = " and ".join(SOURCES[paper][1] for paper in sorted(part["paper"].unique()))
+        line = f"**{escape(str(group))}** ({whose}, {len(part)} claims): {tally(part['verdict'])}"
         failed = part[part["verdict"].isin(FAIL)]["statement"]
         if len(failed):
             quoted = "; ".join(f"“{escape(text.rstrip('.'))}”" for text in failed)

@@ -11,7 +11,7 @@ from bindery.ledger.claims import Claim, Comparable, load_claims
 from bindery.ledger.files import load_records
 from bindery.ledger.records import Measured, Record, RecordFile
 from bindery.ledger.reported import reported_cells
-from bindery.ledger.verdict import VERDICTS, class_of, overall, told, verdict
+from bindery.ledger.verdict import VERDICTS, class_of, class_of_record, overall, told, verdict
 
 Files = Sequence[RecordFile]
 
@@ -92,8 +92,8 @@ def _by_claim(files: Files) -> dict[str, list[Record]]:
 
 
 def _best_class(claim: Claim, records: Sequence[Record]) -> str:
-    classes = {class_of(claim.comparable, record) for record in records if record.headline}
-    return "replication" if "replication" in classes else "analogue" if classes else ""
+    classes = {class_of_record(claim, record) for record in records if record.headline}
+    return "replication" if "replication" in classes else next(iter(classes), "")
 
 
 def _claim_row(claim: Claim) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def _record_row(claim: Claim, record: Record) -> dict[str, Any]:
         "n": record.n,
         "p": record.p,
         "verdict": told(verdict(claim, record.value, record.ci), record.trial, record.profile),
-        "class": class_of(claim.comparable, record),
+        "class": class_of_record(claim, record),
         "chapter": record.chapter,
         "profile": record.profile,
         "encoders": ", ".join(record.encoders),

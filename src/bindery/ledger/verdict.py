@@ -14,7 +14,7 @@ Verdict = Literal[
 VERDICTS: tuple[Verdict, ...] = (
     "supports", "reproduced", "mixed", "inconclusive", "not comparable", "differs", "contradicts", "not run",
 )  # fmt: skip
-Class = Literal["replication", "analogue"]
+Class = Literal["replication", "analogue", "own question"]
 # One set of weights may be loaded under two names; the claims use the card's.
 SAME_WEIGHTS = {
     "open_clip:RN50/openai": "clip-rn50",
@@ -91,6 +91,11 @@ def class_of(comparable: Comparable, measured: Measured) -> Class:
     """
     same = _within(measured.encoders, comparable.encoders) and _within(measured.data, comparable.data)
     return "replication" if same and not measured.trial else "analogue"
+
+
+def class_of_record(claim: Claim, measured: Measured) -> Class:
+    """`class_of` for a record of ``claim``; what no paper asked is an *own question* and neither of the two."""
+    return "own question" if claim.paper == "B" else class_of(claim.comparable, measured)
 
 
 def _within(used: Iterable[str], published: Iterable[str]) -> bool:
