@@ -813,7 +813,7 @@ try:
 except (DataError, InputError):
     runs, floor = pd.DataFrame(), False
 compared = ["barlow", "vicreg", "clip-bag"]
-if set(compared) <= set(runs.columns) and not floor:
+if set(compared) <= set(runs.columns) and zoo_verdicts.complete(table, zoo_condition) and not floor:
     both = runs[compared].dropna()
     gap = both[["barlow", "vicreg"]].mean(axis=1) - both["clip-bag"]
     if len(gap) > 1:

@@ -526,7 +526,7 @@ if panel is not None and (len(panel) < 6 or panel["family"].nunique() < 3):
     panel = None
 plan = protocol.read()
 wanted = [name for name in plan.objectives if name not in plan.analysis["headline_excludes"]]
-whole = panel is not None and set(wanted) <= set(panel["encoder"])
+whole = panel is not None and zoo_verdicts.complete(table, zoo_condition)
 floor = panel is not None and zoo_verdicts.at_floor(table, zoo_condition)
 if panel is None:
     print(NOT_RUN)
@@ -786,7 +786,7 @@ else:
     if floor:
         summary = "The condition is at floor: too few objectives bind beyond an untrained network for any coefficient to mean something."
     elif panel is not None:
-        summary = f"Only {len(panel)} of {len(wanted)} declared objectives are measured so far, so that no claim is recorded."
+        summary = "The table does not hold every declared objective with every declared seed, so that no claim is recorded."
 chapter.glue("zoo_summary", summary)
 
 # %% [markdown]

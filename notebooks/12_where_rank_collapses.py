@@ -697,7 +697,7 @@ if len(zoo_real) >= 6 and not floor:
         variant=zoo_condition,
     )
 families = {"decorrelation": "variance-decorrelation", "others": ("self-distillation", "vision-language")}
-if len(runs) and not floor:
+if len(runs) and zoo_verdicts.complete(table, zoo_condition) and not floor:
     fall = runs.assign(fall=[float(np.log(s[0] / s[-1])) for s in runs["spectrum"]])
     means = fall.pivot_table(index="seed", columns="family", values="fall").dropna()
     if {families["decorrelation"], *families["others"]} <= set(means.columns) and len(means) > 1:

@@ -53,9 +53,24 @@ def test_rules_on_a_world_where_geometry_rules() -> None:
     assert told["jer-predicts"] == "inconclusive"
 
 
-def test_one_seed_decides_nothing_about_families_and_floor_silences_all() -> None:
-    one = zoo_verdicts.verdicts(made_up(1.0, 0.0, seeds=1), draws=100).set_index("claim")["verdict"]
-    assert one["decorrelation-binds-best"] == "inconclusive"
+@pytest.mark.parametrize("gone", ["seed", "one training", "an objective"])
+def test_nothing_is_decided_before_every_declared_seed_is_there(gone: str) -> None:
+    table = made_up(1.0, 0.0)
+    assert zoo_verdicts.complete(table) and "open" not in set(
+        zoo_verdicts.verdicts(table, draws=50)["verdict"]
+    )
+    left = {
+        "seed": table["seed"] < 2, "one training": table["name"] != "byol-s1",
+        "an objective": table["objective"] != "bound",
+    }[gone]  # fmt: skip
+    told = zoo_verdicts.verdicts(table[left], draws=50)
+    assert not zoo_verdicts.complete(table[left]) and set(told["verdict"]) == {"open"}
+    assert np.isfinite(told["estimate"]).all()
+
+
+def test_one_seed_has_no_interval_over_seeds_and_floor_silences_all() -> None:
+    _, interval, seeds = zoo_verdicts.family_contrast(made_up(1.0, 0.0, seeds=1), "jer")
+    assert seeds == 1 and not np.isfinite(interval).any()
     low = made_up(1.0, 0.0)
     low.loc[low["family"] != "random", "jitter_accuracy"] *= 0.15
     assert set(zoo_verdicts.verdicts(low, draws=100)["verdict"]) == {"at floor"}

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from bindery import zoo_results
+from bindery import protocol, zoo_results
 from bindery.errors import InputError
 from bindery.inference import fisher_interval
 from bindery.inference.correlation import correlate
@@ -45,6 +45,17 @@ def panel(table: pd.DataFrame, condition: str = "photometric", *, control: bool 
     means = runs.groupby(["objective", "family"], sort=False).mean(numeric_only=True)
     counts = runs.groupby(["objective", "family"], sort=False).size()
     return means.assign(n_seeds=counts, trained=True).reset_index().rename(columns={"objective": "encoder"})
+
+
+def complete(table: pd.DataFrame, condition: str = "photometric") -> bool:
+    """Whether every declared objective is there with every declared seed; before that nothing is decided."""
+    plan = protocol.read()
+    wanted = {
+        protocol.run_name(plan.config(objective, condition, seed))
+        for objective in plan.objectives
+        for seed in plan.seeds
+    }
+    return wanted <= set(table["name"])
 
 
 def family_draws(families: NDArray[np.str_], draws: int, seed: int) -> list[Rows]:
@@ -150,7 +161,8 @@ def verdicts(
 ) -> pd.DataFrame:
     """The declared claims: ``claim``, ``estimate``, ``low``, ``high``, ``n``, ``verdict``.
 
-    A condition at floor gets the verdict "at floor" throughout.
+    A condition that lacks a declared objective or seed gets the verdict "open" throughout, one at floor "at
+    floor".
     """
     rows = panel(table, condition)
     found = correlations(rows, draws=draws, seed=seed).set_index("predictor")
@@ -182,7 +194,8 @@ def verdicts(
     for claim, column in (("decorrelation-binds-best", TARGET), ("decorrelation-keeps-jer", "jer")):
         mean, interval, seeds = family_contrast(table, column, condition)
         claims.append((claim, mean, interval, seeds, order_verdict(interval)))
-    floor = at_floor(table, condition)
+    silent = "" if complete(table, condition) else "open"
+    silent = silent or ("at floor" if at_floor(table, condition) else "")
     return pd.DataFrame(
         [
             {
@@ -191,7 +204,7 @@ def verdicts(
                 "low": low,
                 "high": high,
                 "n": n,
-                "verdict": "at floor" if floor else told,
+                "verdict": silent or told,
             }
             for claim, value, (low, high), n, told in claims
         ]
