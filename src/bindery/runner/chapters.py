@@ -1,4 +1,7 @@
-"""The chapters as they stand in ``notebooks/``: header, parameters, and whose records they need."""
+"""The chapters as they stand in ``notebooks/``: header, parameters, and whose records they need.
+
+The solved exercises in ``notebooks/exercises/`` are executed and shown like chapters, after them.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from bindery.errors import BinderyError, InputError
 from bindery.parameters import Parameter, nearest, parse
 
 EVERY = "*"
+EXERCISES = "exercises"
 
 
 class Needs(BaseModel):
@@ -36,6 +40,8 @@ class Header(BaseModel):
     title: str
     minutes: float = Field(ge=0)
     needs: Needs = Needs()
+    exercise: dict[str, Any] | None = None
+    """What an exercise says of itself; None for a chapter."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +55,14 @@ class ChapterSource:
     parameters: Mapping[str, Parameter]
     depends: tuple[str, ...] = ()
 
+    @property
+    def page(self) -> str:
+        """Name of its page, without suffix, below the folder of the pages."""
+        return f"{EXERCISES}/{self.id}" if self.header.exercise is not None else self.id
+
 
 def read_chapters(notebooks: Path) -> dict[str, ChapterSource]:
-    """Every ``NN_name.py``, in reading order, with dependencies resolved.
+    """Every ``NN_name.py``, in reading order, then the exercises, with dependencies resolved.
 
     Raises
     ------
@@ -61,7 +72,12 @@ def read_chapters(notebooks: Path) -> dict[str, ChapterSource]:
     paths = sorted(notebooks.glob("[0-9][0-9]_*.py"))
     if not paths:
         raise BinderyError("no chapters found; expected notebooks/NN_name.py")
-    found = {path.stem: _read(path) for path in paths}
+    paths += sorted((notebooks / EXERCISES).glob("[0-9][0-9]_*.py"))
+    found: dict[str, ChapterSource] = {}
+    for path in paths:
+        if path.stem in found:
+            raise InputError(f"two notebooks are called {path.name}; rename the exercise")
+        found[path.stem] = _read(path)
     chapters = {name: replace(chapter, depends=_depends(chapter, found)) for name, chapter in found.items()}
     try:
         graphlib.TopologicalSorter({c.id: c.depends for c in chapters.values()}).prepare()
@@ -112,11 +128,12 @@ def _read(path: Path) -> ChapterSource:
 
 
 def _depends(chapter: ChapterSource, chapters: Mapping[str, ChapterSource]) -> tuple[str, ...]:
-    """Ids for the declared records; ``*`` is every chapter that does not itself ask for all."""
+    """Ids for the declared records; ``*`` is every chapter, but no exercise, that does not itself ask for all."""
     found: dict[str, None] = {}
     for name in chapter.header.needs.records:
         if name == EVERY:
-            names = [c.id for c in chapters.values() if EVERY not in c.header.needs.records]
+            others = [c for c in chapters.values() if c.header.exercise is None]
+            names = [c.id for c in others if EVERY not in c.header.needs.records]
         else:
             try:
                 names = [select(chapters, name).id]

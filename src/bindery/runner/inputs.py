@@ -92,7 +92,11 @@ def chapter_inputs(
         inputs["the lock"] = hashes.file(lock)
     if (claims := project.root / "book" / "claims.yml").is_file() and _RECORDS.search(chapter.text):
         inputs["the claims"] = hashes.file(claims)
-    for name, path in library.files(chapter.text).items():
+    code = chapter.text
+    if (check := project.library / "course" / "checks" / f"{chapter.id}.py").is_file():
+        inputs["its check"] = hashes.file(check)
+        code += "\n" + check.read_text(encoding="utf-8")
+    for name, path in library.files(code).items():
         inputs[f"library {name}"] = hashes.file(path)
     for key in chapter.header.needs.data:
         inputs[f"data {key}"] = _data_digest(project, key, hashes)

@@ -11,7 +11,7 @@ from typing import Any
 
 import nbformat
 
-from bindery.runner.chapters import ChapterSource
+from bindery.runner.chapters import EXERCISES, ChapterSource
 from bindery.runner.outputs import FIGURES, NOTEBOOK, RECORDS, Outputs
 from bindery.runner.project import write_atomic
 from bindery.runner.schedule import Outcome
@@ -22,7 +22,7 @@ _OURS = re.compile(r"\d\d_")
 def publish(
     pages: Path, chapters: Mapping[str, ChapterSource], outcomes: Mapping[str, Outcome], outputs: Outputs
 ) -> None:
-    """Write ``book/chapters`` from the kept results: ``NN_name.ipynb``, ``records/``, ``figures/``.
+    """Write ``book/chapters``: ``NN_name.ipynb``, ``exercises/NN_name.ipynb``, ``records/``, ``figures/``.
 
     A failed, skipped or never executed chapter becomes a page that says so, without its old results; one
     that is out of date but was not asked for keeps them under a warning.
@@ -31,7 +31,7 @@ def publish(
     wanted: set[Path] = set()
     for name, chapter in chapters.items():
         outcome = outcomes[name]
-        page = pages / f"{name}.ipynb"
+        page = pages / f"{chapter.page}.ipynb"
         wanted.add(page)
         if outcome.status in {"failed", "skipped", "missing"}:
             write_atomic(page, _json(_stub(chapter, outcome)))
@@ -71,7 +71,7 @@ def _stub(chapter: ChapterSource, outcome: Outcome) -> Any:
         body.insert(0, f"In cell {failure.cell}:")
     lines = "\n".join(body)
     text = _admonition(
-        "error", told, f"```text\n{lines}\n```\n\nTo try again: `bindery build --only {chapter.id[:2]}`"
+        "error", told, f"```text\n{lines}\n```\n\nTo try again: `bindery build --only {chapter.id}`"
     )
     page = nbformat.v4.new_notebook(cells=[_markdown(f"# {chapter.header.title}\n\n{text}", "cell-0")])
     page.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -95,8 +95,10 @@ def _json(notebook: Any) -> bytes:
 
 def _remove_old(pages: Path, wanted: set[Path]) -> None:
     """Remove pages, records and figures of chapters that are gone; leave alone what is not the runner's."""
-    for path in [*pages.glob("*.ipynb"), *pages.glob("records/*.json"), *pages.glob(f"{FIGURES}/*/**/*")]:
-        ours = path.relative_to(pages).parts[1 if path.suffix == ".json" or FIGURES in path.parts else 0]
+    mine = ("*.ipynb", f"{EXERCISES}/*.ipynb", "records/*.json", f"{FIGURES}/*/**/*")
+    for path in (path for pattern in mine for path in pages.glob(pattern)):
+        parts = path.relative_to(pages).parts
+        ours = parts[min(1, len(parts) - 1)]
         if path.is_file() and path not in wanted and _OURS.match(ours):
             path.unlink()
     for partial in pages.rglob(".*.part"):  # left by a build that was killed

@@ -1,0 +1,236 @@
+"""One worker in its sandbox: what it may use, what it may see, and calls with a deadline."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import bindery
+from bindery.course import checking
+from bindery.course.grader import codec
+from bindery.errors import BinderyError
+
+_SUPERVISOR = Path(__file__).with_name("supervisor.py")
+_SYSTEM = ("/bin", "/lib", "/lib32", "/lib64", "/sbin", "/usr", "/nix/store", "/etc/ld.so.cache", "/etc/fonts")
+_PRINTED = 4096
+_MB = 1 << 20
+
+
+class WorkerError(BinderyError):
+    """The worker gave no usable answer; the sentence says why, in words for the student."""
+
+
+class SandboxError(BinderyError):
+    """The sandbox could not be built on this machine."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one submission may use.
+
+    ``call`` and ``load`` are seconds for one call and for running the notebook's cells, ``whole`` for all of it
+    (wall clock, and processor time of each worker); ``memory`` and ``disk`` are MB.
+    """
+
+    call: float = 10.0
+    load: float = 30.0
+    whole: float = 120.0
+    memory: int = 2048
+    disk: int = 64
+
+    def resources(self) -> dict[str, int]:
+        """As the limits of the operating system; address space leaves room for libraries and their files."""
+        return {
+            "RLIMIT_CPU": max(1, int(self.whole)), "RLIMIT_DATA": self.memory * _MB,
+            "RLIMIT_AS": (self.memory + 4096) * _MB, "RLIMIT_FSIZE": self.disk * _MB // 2, "RLIMIT_NOFILE": 128,
+            "RLIMIT_NPROC": 64, "RLIMIT_CORE": 0, "RLIMIT_MEMLOCK": 0, "RLIMIT_MSGQUEUE": 0,
+        }  # fmt: skip
+
+
+class Sandbox:
+    """A started worker. Use it as a context manager: leaving it kills everything that ran inside.
+
+    ``hidden`` are files and folders that must not be seen even where they lie among what Python needs.
+    """
+
+    def __init__(self, limits: Limits, *, isolated: bool, hidden: Sequence[Path] = ()) -> None:
+        self.limits, self.printed, self._count = limits, b"", 0
+        self._folder = tempfile.mkdtemp(prefix="bindery-")
+        request, self._requests = os.pipe()
+        self._replies, reply = os.pipe()
+        config = {
+            "parent": os.getpid(), "isolated": isolated, "folder": self._folder, "pipes": [request, reply],
+            "visible": _visible(), "hidden": [str(path.resolve()) for path in (checking.CHECKS, *hidden)],
+            "user": 30000 + os.getpid() % 30000, "disk": limits.disk * _MB, "seconds": int(limits.whole) + 5,
+            "limits": _portable(limits, isolated), "environment": _environment(self._folder, isolated),
+            "command": [
+                sys.executable, "-s", "-P", "-m", "bindery.course.grader.worker",
+                str(request), str(reply), "filter" if isolated else "plain",
+            ],
+        }  # fmt: skip
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_SUPERVISOR), json.dumps(config)], pass_fds=(request, reply),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+        os.close(request)
+        os.close(reply)
+        os.set_blocking(self._requests, False)
+        os.set_blocking(self._replies, False)
+        self._drain = threading.Thread(target=self._collect, daemon=True)
+        self._drain.start()
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def load(self, cells: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+        """Run the cells; the numbers of those that raised, and what they said.
+
+        Raises
+        ------
+        WorkerError
+            The worker ended, took too long or answered nonsense.
+        SandboxError
+            It never started.
+        """
+        try:
+            reply = self._ask({"cells": [[number, code] for number, code in cells]}, self.limits.load)
+        except WorkerError:
+            if not self._count_replies and self.setup_problem():
+                raise SandboxError(self.setup_problem()) from None
+            raise
+        errors = reply.get("errors")
+        if not isinstance(errors, list) or any(
+            not isinstance(entry, list) or [type(part) for part in entry] != [int, str] for entry in errors
+        ):
+            raise WorkerError("the notebook's code interfered with the grader's messages")
+        return [(number, said) for number, said in errors]
+
+    def call(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The worker's reply to a call; raises WorkerError when there is none."""
+        return self._ask({"call": name, "args": args, "kwargs": kwargs}, self.limits.call)
+
+    def close(self) -> None:
+        """Kill the worker and all it started, and remove its folder."""
+        self._process.terminate()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._drain.join(2)
+        for descriptor in (self._requests, self._replies):
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+        self._requests = self._replies = -1
+        if self._process.stdout is not None and not self._drain.is_alive():
+            self._process.stdout.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def setup_problem(self) -> str:
+        """Why the sandbox could not be built, as the supervisor said it; empty when it was."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(2)
+        if self._process.returncode != 71:
+            return ""
+        self._drain.join(1)
+        return self.printed.decode(errors="replace").strip().splitlines()[-1:][0] if self.printed else "unknown"
+
+    def _ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+        self._count += 1
+        deadline = time.monotonic() + seconds
+        what = "the notebook" if "cells" in request else str(request["call"])
+        try:
+            self._write(codec.encode({"id": self._count, **request}), deadline)
+            text, arrays = codec.sizes(self._read(codec.HEADER.size, deadline))
+            reply = codec.decode(self._read(text, deadline), self._read(arrays, deadline))
+        except TimeoutError:
+            raise WorkerError(f"{what} did not finish within {seconds:g} seconds") from None
+        except EOFError:
+            raise WorkerError(f"{what} ended the process it ran in") from None
+        except codec.GarbledError:
+            raise WorkerError(f"{what} interfered with the grader's messages") from None
+        if not isinstance(reply, dict) or reply.get("id") != self._count or type(reply["id"]) is not int:
+            raise WorkerError(f"{what} interfered with the grader's messages")
+        return reply
+
+    def _write(self, message: bytes, deadline: float) -> None:
+        view = memoryview(message)
+        while view:
+            _wait([], [self._requests], deadline)
+            try:
+                view = view[os.write(self._requests, view) :]
+            except BlockingIOError:
+                continue
+            except BrokenPipeError:
+                raise EOFError from None
+
+    def _read(self, length: int, deadline: float) -> bytes:
+        content = bytearray()
+        while len(content) < length:
+            _wait([self._replies], [], deadline)
+            try:
+                chunk = os.read(self._replies, min(length - len(content), _MB))
+            except BlockingIOError:
+                continue
+            if not chunk:
+                raise EOFError
+            content += chunk
+        return bytes(content)
+
+    def _collect(self) -> None:
+        """Keep the beginning of what is printed and swallow the rest, so that nobody blocks."""
+        stream = self._process.stdout
+        assert stream is not None
+        while chunk := os.read(stream.fileno(), 1 << 16):
+            self.printed += chunk[: _PRINTED - len(self.printed)]
+
+
+def _wait(readable: list[int], writable: list[int], deadline: float) -> None:
+    ready = select.select(readable, writable, [], max(0.0, deadline - time.monotonic()))
+    if not (ready[0] or ready[1]):
+        raise TimeoutError
+
+
+def _portable(limits: Limits, isolated: bool) -> dict[str, int]:
+    resources = limits.resources()
+    if not isolated:  # the account's own processes count too: a limit would stop the honest
+        del resources["RLIMIT_NPROC"]
+    return resources
+
+
+def _environment(folder: str, isolated: bool) -> dict[str, str]:
+    home = "/tmp" if isolated else folder
+    one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    return {
+        **one, "PATH": "/usr/bin:/bin", "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", "MPLBACKEND": "Agg",
+        "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1",
+    }  # fmt: skip
+
+
+def _visible() -> list[str]:
+    """What Python, its packages and this one need; none inside another, and no folder that holds everything."""
+    wanted = [Path(path) for path in _SYSTEM]
+    wanted += [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parent.parent]
+    wanted += [Path(path).resolve() for path in (sys.prefix, sys.base_prefix)]
+    wanted += [Path(bindery.__file__).resolve().parent]
+    wanted = [path for path in dict.fromkeys(wanted) if path.exists() and path != Path("/")]
+    kept: list[Path] = []
+    for path in sorted(wanted, key=lambda path: len(path.parts)):
+        if not any(path.is_relative_to(other) and not other.is_symlink() for other in kept):
+            kept.append(path)
+    return [str(path) for path in kept]
