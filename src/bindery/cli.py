@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from bindery import __version__
+from bindery.coursework import grade, hand_out
 from bindery.errors import BinderyError
 from bindery.zoo.cli import app as zoo
 
@@ -22,6 +23,8 @@ app = typer.Typer(
 results = typer.Typer(help="Records of measurements made elsewhere.", no_args_is_help=True)
 app.add_typer(results, name="results")
 app.add_typer(zoo, name="zoo")
+app.command("grade")(grade)
+app.command("hand-out")(hand_out)
 
 _INTERRUPTED = 130
 Parameters = Annotated[

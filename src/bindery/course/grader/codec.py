@@ -19,10 +19,8 @@ MAX_JSON = 8 << 20
 MAX_ARRAYS = 64 << 20
 _MAX_DEPTH = 24
 _MAX_DIGITS = 400
-_DTYPES = {
-    code: np.dtype(code)
-    for code in "|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f2 <f4 <f8 <c8 <c16".split()
-}  # fmt: skip
+_KINDS = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8", "<c8", "<c16")
+_DTYPES = {code: np.dtype(code) for code in _KINDS}
 
 
 class GarbledError(ValueError):
@@ -127,7 +125,9 @@ def _unpack(value: Any, arrays: _Arrays, depth: int) -> Any:
         raise GarbledError("an object with other than one key")
     ((tag, content),) = value.items()
     if tag == "dict" and isinstance(content, dict):
-        return {key: _unpack(entry, arrays, depth - 1) for key, entry in content.items() if key.encode() or True}
+        return {
+            key: _unpack(entry, arrays, depth - 1) for key, entry in content.items() if key.encode() or True
+        }
     if tag == "complex" and isinstance(content, list) and [type(part) for part in content] == [float, float]:
         return complex(*content)
     if tag == "array" and isinstance(content, list) and len(content) == 2:

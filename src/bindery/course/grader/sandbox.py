@@ -23,8 +23,19 @@ from bindery.course.grader import codec
 from bindery.errors import BinderyError
 
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
-_SYSTEM = ("/bin", "/lib", "/lib32", "/lib64", "/sbin", "/usr", "/nix/store", "/etc/ld.so.cache", "/etc/fonts")
+_SYSTEM = (
+    "/bin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/sbin",
+    "/usr",
+    "/nix/store",
+    "/etc/ld.so.cache",
+    "/etc/fonts",
+)
 _PRINTED = 4096
+_START = 60.0
 _MB = 1 << 20
 
 
@@ -63,6 +74,7 @@ class Sandbox:
     """A started worker. Use it as a context manager: leaving it kills everything that ran inside.
 
     ``hidden`` are files and folders that must not be seen even where they lie among what Python needs.
+    Raises SandboxError when it cannot be built.
     """
 
     def __init__(self, limits: Limits, *, isolated: bool, hidden: Sequence[Path] = ()) -> None:
@@ -72,7 +84,7 @@ class Sandbox:
         self._replies, reply = os.pipe()
         config = {
             "parent": os.getpid(), "isolated": isolated, "folder": self._folder, "pipes": [request, reply],
-            "visible": _visible(), "hidden": [str(path.resolve()) for path in (checking.CHECKS, *hidden)],
+            "visible": _visible(), "hidden": _inside(_visible(), [checking.CHECKS, *hidden]),
             "user": 30000 + os.getpid() % 30000, "disk": limits.disk * _MB, "seconds": int(limits.whole) + 5,
             "limits": _portable(limits, isolated), "environment": _environment(self._folder, isolated),
             "command": [
@@ -90,6 +102,7 @@ class Sandbox:
         os.set_blocking(self._replies, False)
         self._drain = threading.Thread(target=self._collect, daemon=True)
         self._drain.start()
+        self._await_start()
 
     def __enter__(self) -> Sandbox:
         return self
@@ -97,32 +110,22 @@ class Sandbox:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def load(self, cells: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    def load(self, cells: Sequence[tuple[int, str]], seconds: float) -> list[tuple[int, str]]:
         """Run the cells; the numbers of those that raised, and what they said.
 
-        Raises
-        ------
-        WorkerError
-            The worker ended, took too long or answered nonsense.
-        SandboxError
-            It never started.
+        Raises WorkerError when the worker ended, took longer than ``seconds`` or answered nonsense.
         """
-        try:
-            reply = self._ask({"cells": [[number, code] for number, code in cells]}, self.limits.load)
-        except WorkerError:
-            if not self._count_replies and self.setup_problem():
-                raise SandboxError(self.setup_problem()) from None
-            raise
+        reply = self._ask({"cells": [[number, code] for number, code in cells]}, seconds)
         errors = reply.get("errors")
         if not isinstance(errors, list) or any(
             not isinstance(entry, list) or [type(part) for part in entry] != [int, str] for entry in errors
         ):
-            raise WorkerError("the notebook's code interfered with the grader's messages")
+            raise WorkerError("the notebook interfered with the grader's messages")
         return [(number, said) for number, said in errors]
 
-    def call(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    def call(self, name: str, args: list[Any], kwargs: dict[str, Any], seconds: float) -> dict[str, Any]:
         """The worker's reply to a call; raises WorkerError when there is none."""
-        return self._ask({"call": name, "args": args, "kwargs": kwargs}, self.limits.call)
+        return self._ask({"call": name, "args": args, "kwargs": kwargs}, seconds)
 
     def close(self) -> None:
         """Kill the worker and all it started, and remove its folder."""
@@ -141,14 +144,16 @@ class Sandbox:
             self._process.stdout.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def setup_problem(self) -> str:
-        """Why the sandbox could not be built, as the supervisor said it; empty when it was."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(2)
-        if self._process.returncode != 71:
-            return ""
-        self._drain.join(1)
-        return self.printed.decode(errors="replace").strip().splitlines()[-1:][0] if self.printed else "unknown"
+    def _await_start(self) -> None:
+        """The worker's greeting comes before any code of a student's: without it, the sandbox is at fault."""
+        try:
+            if self._reply(time.monotonic() + _START) == {"id": 0}:
+                return
+        except (TimeoutError, EOFError, codec.GarbledError):
+            pass
+        self.close()
+        said = self.printed.decode(errors="replace").strip().splitlines()
+        raise SandboxError(said[-1] if said else "the worker does not start")
 
     def _ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
         self._count += 1
@@ -156,8 +161,7 @@ class Sandbox:
         what = "the notebook" if "cells" in request else str(request["call"])
         try:
             self._write(codec.encode({"id": self._count, **request}), deadline)
-            text, arrays = codec.sizes(self._read(codec.HEADER.size, deadline))
-            reply = codec.decode(self._read(text, deadline), self._read(arrays, deadline))
+            reply = self._reply(deadline)
         except TimeoutError:
             raise WorkerError(f"{what} did not finish within {seconds:g} seconds") from None
         except EOFError:
@@ -167,6 +171,10 @@ class Sandbox:
         if not isinstance(reply, dict) or reply.get("id") != self._count or type(reply["id"]) is not int:
             raise WorkerError(f"{what} interfered with the grader's messages")
         return reply
+
+    def _reply(self, deadline: float) -> Any:
+        text, arrays = codec.sizes(self._read(codec.HEADER.size, deadline))
+        return codec.decode(self._read(text, deadline), self._read(arrays, deadline))
 
     def _write(self, message: bytes, deadline: float) -> None:
         view = memoryview(message)
@@ -234,3 +242,11 @@ def _visible() -> list[str]:
         if not any(path.is_relative_to(other) and not other.is_symlink() for other in kept):
             kept.append(path)
     return [str(path) for path in kept]
+
+
+def _inside(visible: Sequence[str], hidden: Sequence[Path]) -> list[str]:
+    """Those of ``hidden`` that would be seen; all else does not exist in the sandbox anyway."""
+    real = [path.resolve() for path in hidden]
+    return [
+        str(path) for path in real if any(path.is_relative_to(tree) and str(path) != tree for tree in visible)
+    ]

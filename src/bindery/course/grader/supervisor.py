@@ -132,7 +132,7 @@ def _show(path: str, root: str, *, devices: bool = False) -> None:
     inside = Path(root + path)
     inside.parent.mkdir(parents=True, exist_ok=True)
     if Path(path).is_symlink():
-        inside.symlink_to(os.readlink(path))
+        inside.symlink_to(Path(path).readlink())
         return
     if Path(path).is_dir():
         inside.mkdir(exist_ok=True)

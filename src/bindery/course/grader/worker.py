@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import random
+import re
 import sys
 import types
 from typing import Any
@@ -21,6 +22,7 @@ from bindery.course.plain import plain
 from bindery.errors import InputError
 
 _LONGEST = 300
+_MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.MULTILINE)
 
 
 def main() -> None:
@@ -34,6 +36,7 @@ def main() -> None:
     ours, theirs = sys.modules["__main__"], types.ModuleType("__main__")
     sys.modules["__main__"], namespace = theirs, vars(theirs)
     namespace.update(display=_no_check, get_ipython=_no_check)
+    _send(sink, {"id": 0})
     while ours and (request := _receive(source)) is not None:
         reply = _load(namespace, request["cells"]) if "cells" in request else _call(namespace, request)
         _send(sink, {"id": request["id"], **reply})
@@ -48,10 +51,18 @@ def _load(namespace: dict[str, Any], cells: list[list[Any]]) -> dict[str, Any]:
     errors = []
     for number, code in cells:
         try:
-            exec(compile(code, f"<cell {number}>", "exec"), namespace)
+            exec(_compiled(code, f"<cell {number}>"), namespace)
         except BaseException as error:
             errors.append([number, _told(error)])
     return {"errors": errors[:20]}
+
+
+def _compiled(code: str, name: str) -> types.CodeType:
+    """The cell's code, without the lines that only a notebook understands if Python does not."""
+    try:
+        return compile(code, name, "exec")
+    except SyntaxError:
+        return compile(_MAGIC.sub(r"\1pass", code), name, "exec")
 
 
 def _call(namespace: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
