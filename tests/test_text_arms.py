@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bindery import text_arms
 from bindery.compositional import unit
+from bindery.data.splits import from_parts
 from bindery.errors import InputError
 from bindery.openworld import seen_unseen_curve
-from bindery.prompts import pair_prompt
+from bindery.prompts import SCENES, pair_prompt
 from bindery.worlds import Pair
 
 D = 16
@@ -90,3 +92,44 @@ def test_an_encoder_without_text_says_so() -> None:
 
     with pytest.raises(InputError, match="no text side"):
         text_arms.text_scores(SimpleNamespace(encode_text=refuse, logit_bias=0.0), rows, pairs, SEEN)
+
+
+def group_toy() -> SimpleNamespace:
+    """An encoder of group prompts: its text is the sum of the known words' vectors and a common one."""
+
+    def encode_text(prompts: Sequence[str]) -> np.ndarray:
+        known = ("disc", "ring", "red", "green")
+        return np.array(
+            [direction("common") + sum(direction(w) for w in known if w in p.split()) for p in prompts]
+        )
+
+    return SimpleNamespace(encode_text=encode_text, logit_bias=0.0, name="toy")
+
+
+def test_group_classifiers_are_right_where_images_are_their_prompts() -> None:
+    toy_encoder = group_toy()
+    pairs = [(a, o) for a in ("red", "green") for o in ("disc", "ring") for _ in range(5)]
+    clean = unit(toy_encoder.encode_text([f"an image of a {a} {o}" for a, o in pairs]))
+    rows = unit(clean + 0.02 * np.random.default_rng(0).standard_normal(clean.shape))
+    by_text = text_arms.GroupText(toy_encoder, SCENES)
+    truth = [o for _, o in pairs]
+    assert by_text.zero_shot(rows) == truth and by_text.lde(rows) == truth
+    search = by_text.weighted_gde((rows, pairs), (rows, pairs))
+    assert search.value == 1.0
+    assert search.temperature == max(search.table.temperature)  # of equal values the largest
+
+
+def test_all_arms_come_from_one_call() -> None:
+    rows, pairs = images(noise=0.3)
+    labels = pd.DataFrame(index=range(len(pairs)))
+    parts = np.array(
+        ["train" if pair in SEEN and i % 3 else ("val", "test")[i % 2] for i, pair in enumerate(pairs)]
+    )
+    division = from_parts(parts, pairs, labels, "pair")
+    scored, search = text_arms.evaluate(toy(), rows, division)
+    assert list(scored) == [
+        "zero-shot", "LDE text", "GDE text", "LDE raw, uniform", "GDE, uniform", "GDE, weighted",
+    ]  # fmt: skip
+    assert all(len(found.true) == len(division.test) for found in scored.values())
+    assert search.temperature > 0
+    assert (text_arms.weight_kind(toy()), text_arms.weight_kind(toy(-3.0))) == ("softmax", "sigmoid")

@@ -6,7 +6,7 @@ Source: Paper G, Sec. 4 and the supplement; the authors' released code where the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,12 +34,14 @@ class GroupPrompts:
     """Prompts of a group-robustness task.
 
     ``classes`` holds one prompt for each class to be predicted; ``spurious`` several for each value of the
-    spurious attribute.
+    spurious attribute. A group's prompt is a spurious one followed by the class's, or by the class's entry in
+    ``ends`` where the two would not make a phrase.
     """
 
     classes: Mapping[str, str]
     spurious: Mapping[str, tuple[str, ...]]
     note: str = ""
+    ends: Mapping[str, str] = field(default_factory=dict)
 
     def class_prompts(self) -> list[str]:
         """One prompt a class: the zero-shot classifier."""
@@ -48,7 +50,7 @@ class GroupPrompts:
     def group_prompts(self) -> list[tuple[str, str, str]]:
         """(spurious value, class, prompt): each spurious prompt joined with each class prompt."""
         return [
-            (value, label, f"{background} {foreground}")
+            (value, label, f"{background} {self.ends.get(label, foreground)}")
             for value, backgrounds in self.spurious.items()
             for background in backgrounds
             for label, foreground in self.classes.items()
@@ -86,6 +88,13 @@ CELEBA = GroupPrompts(
         "female": ("A photo of a female.", "A photo of a female celebrity.", "A photo of a woman."),
         "male": ("A photo of a male.", "A photo of a male celebrity.", "A photo of a man."),
     },
+)
+
+# Not the paper's: for the rendered discs and rings, in the words that their encoders read.
+SCENES = GroupPrompts(
+    classes={shape: f"an image of a {shape}" for shape in ("disc", "ring")},
+    spurious={colour: (f"an image of a {colour}", f"a {colour}") for colour in ("red", "green")},
+    ends={shape: shape for shape in ("disc", "ring")},
 )
 
 

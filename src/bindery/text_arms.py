@@ -1,28 +1,38 @@
-"""The arms of Paper G's Table 1 that need a text encoder: zero-shot prompts, LDE and GDE of text, noise weights."""
+"""The arms of Paper G's Tables 1 and 3 that need text: zero-shot prompts, LDE and GDE of text, noise weights."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from bindery.compositional import ARMS, Model, World, candidates, unit
+from bindery.compositional import ARMS, Model, World, candidates, score, unit
+from bindery.data import Split
 from bindery.decomposition import GeodesicDecomposition, LinearDecomposition, pair_cosines
 from bindery.encoders import Encoder
 from bindery.openworld import seen_unseen_curve
-from bindery.prompts import pair_prompts
+from bindery.prompts import GroupPrompts, pair_prompts, zero_shot_scores
 from bindery.scores import FactorScorer, TableScorer, score_images
-from bindery.temperature import TemperatureSearch, curve_objective, search_temperature, weighted_fit
+from bindery.temperature import (
+    TemperatureSearch,
+    curve_objective,
+    predict_objects,
+    search_temperature,
+    weighted_fit,
+    worst_group_objective,
+)
 from bindery.worlds import ImageScores, Pair
 
+Rows = NDArray[np.floating]
 TEXT_ARMS: dict[str, Model] = {"LDE text": LinearDecomposition(), "GDE text": GeodesicDecomposition()}
 
 
 def text_scores(
     encoder: Encoder,
-    embeddings: NDArray[np.floating],
+    embeddings: Rows,
     pairs: Sequence[Pair],
     seen: Sequence[Pair],
     world: World = "closed",
@@ -48,8 +58,8 @@ def text_scores(
 
 def weighted_gde(
     encoder: Encoder,
-    train: tuple[NDArray[np.floating], Sequence[Pair]],
-    validation: tuple[NDArray[np.floating], Sequence[Pair]],
+    train: tuple[Rows, Sequence[Pair]],
+    validation: tuple[Rows, Sequence[Pair]],
     world: World = "closed",
     arm: str = "GDE",
 ) -> TemperatureSearch:
@@ -71,9 +81,94 @@ def weighted_gde(
         [a for a, _ in pairs],
         [o for _, o in pairs],
         cosines,
-        kind="sigmoid" if encoder.logit_bias else "softmax",
+        kind=weight_kind(encoder),
         bias=encoder.logit_bias,
     )
     wanted = candidates(kinds, validation[1], world)
     objective = curve_objective(validation[0], validation[1], wanted, curve=seen_unseen_curve)
     return search_temperature(fit, objective)
+
+
+def weight_kind(encoder: Encoder) -> Literal["sigmoid", "softmax"]:
+    """Noise weights as the encoder was trained: sigmoid with a logit bias (SigLIP), softmax without (CLIP)."""
+    return "sigmoid" if encoder.logit_bias else "softmax"
+
+
+def evaluate(
+    encoder: Encoder, embeddings: Rows, division: Split, world: World = "closed"
+) -> tuple[dict[str, ImageScores], TemperatureSearch]:
+    """All arms of the paper's Table 1 on one split of N unit image embeddings (N, D).
+
+    Returns the test images' scores by arm (zero-shot, LDE text, GDE text, "LDE raw, uniform", "GDE, uniform" and
+    "GDE, weighted"), and the search that chose the weighted arm's temperature on the split's validation images.
+
+    Raises InputError for an encoder without text.
+
+    Source: Paper G, Sec. 5.1 and Table 1.
+    """
+    pairs = {part: [division.pairs[i] for i in getattr(division, part)] for part in ("train", "val", "test")}
+    seen = set(pairs["train"])
+    test = embeddings[division.test]
+    scores = text_scores(encoder, test, pairs["test"], sorted(seen), world)
+    for arm in ("LDE raw", "GDE"):
+        model = clone(ARMS[arm]).fit(embeddings[division.train], *zip(*pairs["train"], strict=True))
+        scores[f"{arm}, uniform"] = score(model, test, pairs["test"], seen, world)
+    search = weighted_gde(
+        encoder,
+        (embeddings[division.train], pairs["train"]),
+        (embeddings[division.val], pairs["val"]),
+        world,
+    )
+    scores["GDE, weighted"] = score(search.model, test, pairs["test"], seen, world)
+    return scores, search
+
+
+class GroupText:
+    """Classifiers by text for a group-robustness task, from one encoder's unit text embeddings of its prompts.
+
+    All take N unit image embeddings (N, D) and give N class names.
+
+    Source: Paper G, Sec. 5.2 and Table 3.
+    """
+
+    def __init__(self, encoder: Encoder, asked: GroupPrompts) -> None:
+        self.encoder = encoder
+        self.names = list(asked.classes)
+        self.classes = unit(encoder.encode_text(asked.class_prompts()))
+        values, labels, prompts = zip(*asked.group_prompts(), strict=True)
+        table = unit(encoder.encode_text(list(prompts)))
+        self.linear = LinearDecomposition().fit(table, list(values), list(labels))
+        self.geodesic = GeodesicDecomposition().fit(table, list(values), list(labels))
+
+    def zero_shot(self, rows: Rows) -> list[str]:
+        """The class with the nearest prompt."""
+        return [self.names[i] for i in zero_shot_scores(rows, self.classes).argmax(axis=1)]
+
+    def lde(self, rows: Rows) -> list[str]:
+        """The class whose direction in the linear decomposition of the group prompts has the largest product."""
+        return predict_objects(self.linear, rows)
+
+    def weighted_gde(
+        self, train: tuple[Rows, Sequence[Pair]], validation: tuple[Rows, Sequence[Pair]]
+    ) -> TemperatureSearch:
+        """GDE of training images weighted by their agreement with their group's denoised prompts.
+
+        The temperature is the best for the worst group on validation; of equal ones the largest, as in the
+        released code. Pairs are (spurious value, class).
+        """
+        rows, pairs = train
+        groups = [(str(a), str(o)) for a, o in self.geodesic.combinations_]
+        text = self.geodesic.compose(*map(list, zip(*groups, strict=True)))
+        own = [groups.index(pair) for pair in pairs]
+        fit = weighted_fit(
+            GeodesicDecomposition(),
+            rows,
+            [a for a, _ in pairs],
+            [o for _, o in pairs],
+            pair_cosines(rows, text, own),
+            kind=weight_kind(self.encoder),
+            bias=self.encoder.logit_bias,
+        )
+        seen = [" ".join(pair) for pair in validation[1]]
+        goal = worst_group_objective(validation[0], [o for _, o in validation[1]], seen)
+        return search_temperature(fit, goal, prefer="last")

@@ -14,6 +14,7 @@ from bindery.data.cue_conflict import cue_conflict
 from bindery.data.folder import read_folder
 from bindery.data.group_sets import celeba, waterbirds
 from bindery.data.natural_pairs import mit_states, ut_zappos
+from bindery.data.scene_sets import scenes_colours, scenes_groups
 from bindery.errors import DataError, InputError
 
 LOADERS: dict[str, Callable[..., CompositionDataset]] = {
@@ -21,6 +22,8 @@ LOADERS: dict[str, Callable[..., CompositionDataset]] = {
     "emoji-colours": emoji.emoji_colours,
     "emoji-birds": emoji.emoji_birds,
     "emoji-duos": emoji.emoji_duos,
+    "scenes-colours": scenes_colours,
+    "scenes-groups": scenes_groups,
     "cue-conflict": cue_conflict,
     "ut-zappos": ut_zappos,
     "mit-states": mit_states,
