@@ -197,7 +197,10 @@ def pixel_rows(protocol: Protocol) -> list[Row]:
 
 
 def trained_row(name: str, folder: Path, protocol: Protocol) -> Row:
-    """Card, training times and measurements of one trained encoder (its fp16 weights)."""
+    """Card, training times and measurements of one trained encoder (its fp16 weights).
+
+    Interventions are measured in the headline condition.
+    """
     card = release.card(name, folder)
     encoder = release.load(name, folder=folder)
     losses = pd.read_parquet(folder / f"{name}.losses.parquet")
@@ -208,6 +211,8 @@ def trained_row(name: str, folder: Path, protocol: Protocol) -> Row:
         "training_cpu_s": float(losses["cpu_s"].iloc[0]),
     }
     told |= measure(encoder.module, card.size, protocol.benchmark)
+    if card.condition != protocol.analysis["headline_condition"]:
+        return told
     return told | interventions.row(encoder.module, card.size, protocol.benchmark)
 
 
