@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from scipy.linalg import svdvals
 
+from benchmarks import Row, row
 from bindery.geometry import isotropy, participation_ratio
 
 N, DIM = 50_000, 2_048
 
 
-def run() -> list[dict[str, Any]]:
+def run() -> list[Row]:
     """The rows of `make bench`: name, our seconds, reference seconds, ratio, note."""
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((N, DIM), dtype=np.float32)
@@ -30,18 +31,13 @@ def run() -> list[dict[str, Any]]:
     return [_row(metric, rows, value, reference) for metric, value in expected.items()]
 
 
-def _row(
-    metric: Callable[[np.ndarray], float], rows: np.ndarray, expected: float, reference: float
-) -> dict[str, Any]:
+def _row(metric: Callable[[np.ndarray], float], rows: np.ndarray, expected: float, reference: float) -> Row:
     seconds, value = _timed(lambda: metric(rows), 3)
-    return {
-        "name": metric.__name__,
-        "ours_s": round(seconds, 3),
-        "reference_s": round(reference, 2),
-        "ratio": round(reference / seconds, 1),
-        "note": f"{N:,} x {DIM:,} float32; reference: values-only SVD of the centred matrix, one run; "
-        f"relative difference {abs(value / expected - 1):.1e}",
-    }
+    note = (
+        f"{N:,} x {DIM:,} float32; reference: values-only SVD of the centred matrix, one run; "
+        f"relative difference {abs(value / expected - 1):.1e}"
+    )
+    return row(metric.__name__, seconds, reference, note)
 
 
 def _timed(call: Callable[[], Any], repeats: int) -> tuple[float, Any]:
@@ -54,5 +50,5 @@ def _timed(call: Callable[[], Any], repeats: int) -> tuple[float, Any]:
 
 
 if __name__ == "__main__":
-    for row in run():
-        print(row)
+    for line in run():
+        print(line)

@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import jvp
 
+from benchmarks import Row, row
 from bindery.encoders.build import seeded
 from bindery.jacobian import (
     DenseMap,
@@ -95,7 +96,7 @@ def _resident_mb() -> float:
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 2**20
 
 
-def cost(name: str) -> list[dict[str, Any]]:
+def cost(name: str) -> list[Row]:
     module, image = network(name), next(noise_images(1, SIZE))
     batch = image.repeat(K + 1, 1, 1, 1)
 
@@ -122,13 +123,13 @@ def cost(name: str) -> list[dict[str, Any]]:
     error = float(np.abs(sketch(module, image).values / double - 1).max())
     peak = f"{peak_mb(name):.0f} MB" if Path("/proc/self/statm").exists() else "not measured"
     return [
-        row(f"{name}: sketch k={K} / forward of {K + 1}", ours, reference,
+        share(f"{name}: sketch k={K} / forward of {K + 1}", ours, reference,
             f"want <= 1.6; peak {peak} over the model (want <= 400); worst value off float64 by {error:.1e}"),
-        row(f"{name}: loop of {K} single JVPs / forward of {K + 1}", single, reference, "what it replaces"),
+        share(f"{name}: loop of {K} single JVPs / forward of {K + 1}", single, reference, "what it replaces"),
     ]  # fmt: skip
 
 
-def accuracy(name: str) -> list[dict[str, Any]]:
+def accuracy(name: str) -> list[Row]:
     """Range finder against the exact Jacobian, where D is small enough."""
     module, image = network(name), next(noise_images(1, SIZE))
     linear = linearize(module, image)
@@ -143,16 +144,15 @@ def accuracy(name: str) -> list[dict[str, Any]]:
         f"JER {effective_rank(found):.2f}, exact {effective_rank(exact):.2f} ({off:+.2%}, want within 1 %); "
         f"value 1 off by {errors.iloc[0]:.0e}, 16 by {errors.iloc[15]:.0e}, 32 by {errors.iloc[-1]:.0e}"
     )
-    return [row(f"{name}: range finder, 5 rounds / exact Jacobian", finder_s, exact_s, note)]
+    return [share(f"{name}: range finder, 5 rounds / exact Jacobian", finder_s, exact_s, note)]
 
 
-def row(name: str, ours: float, reference: float, note: str) -> dict[str, Any]:
-    return {
-        "name": name, "ours_s": ours, "reference_s": reference, "ratio": ours / reference, "note": note,
-    }  # fmt: skip
+def share(name: str, ours: float, reference: float, note: str) -> Row:
+    """A row whose ratio is our cost in units of the reference."""
+    return row(name, ours, reference, note, ratio=ours / reference)
 
 
-def run() -> list[dict[str, Any]]:
+def run() -> list[Row]:
     """Rows for the table of ``python -m benchmarks``; a few minutes."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

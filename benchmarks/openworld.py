@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks import Row, row
 from bindery.decomposition import GeodesicDecomposition
 from bindery.openworld import Candidates, binned_curve, image_scores, seen_unseen_curve
 from bindery.scores import FactorScorer, score_images
@@ -24,7 +25,7 @@ SLICE = 128
 Pairs = list[tuple[str, str]]
 
 
-def run() -> list[dict[str, Any]]:
+def run() -> list[Row]:
     """The rows of `make bench`: name, our seconds, reference seconds, ratio, note."""
     world = _World()
     return [_evaluation(world), _search(world)]
@@ -70,7 +71,7 @@ def _timed(call: Callable[[], Any], repeats: int = 3) -> float:
     return median(times)
 
 
-def _evaluation(world: _World) -> dict[str, Any]:
+def _evaluation(world: _World) -> Row:
     train, train_pairs = world.images(4 * N_SEEN, world.seen)
     model = GeodesicDecomposition().fit(train, *zip(*train_pairs, strict=True))
     test, pairs = world.images(N_TEST, world.seen[:N_UNSEEN] + world.unseen)
@@ -85,7 +86,7 @@ def _evaluation(world: _World) -> dict[str, Any]:
         f"{N_TEST:,} images x {len(world.candidates):,} pairs, exact, {memory:.0f} MB extra; reference: pair "
         f"table, then scores and 21 biases on {SLICE} images, the latter scaled by {N_TEST / SLICE:.0f}"
     )
-    return _row("open-world evaluation", seconds, table + sweep * N_TEST / SLICE, note)
+    return row("open-world evaluation", seconds, table + sweep * N_TEST / SLICE, note)
 
 
 def _published(model: Any, candidates: Candidates, images: np.ndarray, pairs: Pairs) -> tuple[float, float]:
@@ -111,7 +112,7 @@ def _published(model: Any, candidates: Candidates, images: np.ndarray, pairs: Pa
     return _timed(lambda: model.compose(*names)), _timed(sweep)
 
 
-def _search(world: _World) -> dict[str, Any]:
+def _search(world: _World) -> Row:
     train, train_pairs = world.images(N_TRAIN, world.seen)
     val, val_pairs = world.images(N_VAL, world.seen[:300] + world.unseen[:300])
     cosines = world.rng.normal(0.25, 0.03, N_TRAIN)
@@ -126,7 +127,7 @@ def _search(world: _World) -> dict[str, Any]:
         f"{len(TEMPERATURES)} fits on {N_TRAIN:,} images and evaluations on {N_VAL:,}, one run, "
         f"{processor:.0f} s of processor time; reference: evaluations only, a slice, scaled"
     )
-    return _row("temperature search", seconds, scaled, note)
+    return row("temperature search", seconds, scaled, note)
 
 
 def _peak_mb(call: Callable[[], Any]) -> float:
@@ -137,16 +138,6 @@ def _peak_mb(call: Callable[[], Any]) -> float:
     return peak / 1e6
 
 
-def _row(name: str, ours: float, reference: float, note: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "ours_s": round(ours, 4),
-        "reference_s": round(reference, 2),
-        "ratio": round(reference / ours, 1),
-        "note": note,
-    }
-
-
 if __name__ == "__main__":
-    for row in run():
-        print(row)
+    for line in run():
+        print(line)

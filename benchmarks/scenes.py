@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
+from benchmarks import Row, row
 from bindery import scenes as sc
 
 COUNT, SIZE = 1024, 64
@@ -53,7 +54,7 @@ def _draw(pen: Any, shape: str, x: float, y: float, r: float, tint: tuple, groun
             box(0.5, 1.0)
 
 
-def run() -> list[dict]:
+def run() -> list[Row]:
     """One row: seconds for 1,024 two-object images of 64 pixels."""
     scenes = sc.training_scenes(COUNT, seed=0, objects=(2, 2), ground="dark")
     sc.render(scenes[:64], SIZE)
@@ -68,12 +69,4 @@ def run() -> list[dict]:
     gap = float(np.abs(images - reference).mean())
     best, slow = min(ours), min(plain)
     note = f"{COUNT / best:,.0f} images/s at {SIZE} px (at least 2,000 wanted); mean difference {gap:.4f}"
-    return [
-        {
-            "name": "render two-object scenes",
-            "ours_s": best,
-            "reference_s": slow,
-            "ratio": slow / best,
-            "note": note,
-        }
-    ]
+    return [row("render two-object scenes", best, slow, note)]

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import torch
 
+from benchmarks import Row, row
 from bindery import measurement, protocol
 from bindery.zoo.backbone import build_backbone
 from bindery.zoo.train import Config, Pool, train
@@ -22,7 +23,7 @@ def _training(objective: str, bfloat16: bool, pool: Pool, config: Config) -> flo
     return (time.process_time() - started) * config.steps / STEPS
 
 
-def run() -> list[dict]:
+def run() -> list[Row]:
     """Rows: the quickest and the slowest kind of objective, bfloat16 beside float32, and one evaluation."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -34,26 +35,10 @@ def run() -> list[dict]:
     for objective in ("simclr", "clip-phrase"):
         fast, plain = (_training(objective, low, pool, config) for low in (True, False))
         note = f"CPU s for {config.images:,} images in bfloat16 beside float32; at most 60 wanted"
-        rows.append(
-            {
-                "name": f"train {objective}",
-                "ours_s": fast,
-                "reference_s": plain,
-                "ratio": plain / fast,
-                "note": note,
-            }
-        )
+        rows.append(row(f"train {objective}", fast, plain, note))
     module = build_backbone("resnet").eval().requires_grad_(False)
-    row = measurement.measure(module, config.size, plan.benchmark)
-    seconds = float(row["evaluation_cpu_s"])
-    rows.append(
-        {
-            "name": "evaluate",
-            "ours_s": seconds,
-            "reference_s": 15.0,
-            "ratio": 15.0 / seconds,
-            "note": "CPU s; limit 15",
-        }
-    )
+    told = measurement.measure(module, config.size, plan.benchmark)
+    seconds = float(told["evaluation_cpu_s"])
+    rows.append(row("evaluate", seconds, 15.0, "CPU s; limit 15"))
     torch.set_num_threads(threads)
     return rows
