@@ -10,7 +10,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from bindery import measurement, protocol, zoo_results
+from bindery import measurement, protocol, zoo_alignment, zoo_results
 from bindery import scenes as sc
 from bindery.errors import DataError, InputError
 from bindery.jacobian import jer
@@ -93,6 +93,7 @@ def test_run_resumes_and_measure_fills_the_table(
     plan: protocol.Protocol, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(protocol, "read", lambda path=None: plan)
+    monkeypatch.setattr(measurement.interventions, "row", lambda *_: {"map:jer": 1.0})
     configs = list(plan.plan())[:3]
     first = next(iter(protocol.run(configs, tmp_path, progress=False)))
     rest = [card.name for card in protocol.run(configs, tmp_path, progress=False)]
@@ -147,3 +148,20 @@ def test_command_line_trains_and_refuses(
     wrong = runner.invoke(app, ["train", "--objective", "vicrec", "--folder", str(tmp_path)])
     assert isinstance(wrong.exception, InputError) and "vicreg" in str(wrong.exception)
     assert runner.invoke(app, ["list"]).exit_code == 0
+
+
+def test_alignment_is_measured_for_what_is_trained_and_kept(
+    plan: protocol.Protocol, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "read", lambda path=None: plan)
+    monkeypatch.setattr(zoo_alignment.measure, "__kwdefaults__", {"steps": 2, "batches": 2})
+    configs = [plan.config("vicreg", "photometric", 0), plan.config("vicreg", "standard", 0)]
+    list(protocol.run(configs, tmp_path, progress=False))
+    output, said = tmp_path / "alignment.parquet", []
+    for _ in range(2):
+        assert zoo_alignment.measure_all(tmp_path, output, said.append) == 1
+    row = zoo_alignment.read(output).iloc[0]
+    assert len(said) == 1 and row["name"] == "vicreg-s0"
+    assert 1 < row["effective"] <= row["dim"] and 0 < row["within_share"] < 1
+    with pytest.raises(DataError, match="bindery zoo align"):
+        zoo_alignment.read(tmp_path / "none.parquet")

@@ -125,6 +125,19 @@ def measure(
 
 
 @app.command()
+def align(
+    folder: Folder = None,
+    output: Annotated[Path | None, typer.Option(help="Default: results/zoo_alignment.parquet.")] = None,
+) -> None:
+    """Measure the loss gradients of every trained encoder of the headline condition, ten seconds each."""
+    from bindery import zoo_alignment
+    from bindery.paths import results_dir
+
+    target = output or results_dir() / zoo_alignment.TABLE
+    console.print(f"{zoo_alignment.measure_all(_folder(folder), target, console.print)} encoders measured")
+
+
+@app.command()
 def check(
     name: Annotated[str, typer.Argument(help="A shipped encoder.")],
     seed: Annotated[int | None, typer.Option(help="Retrain with another seed.")] = None,
