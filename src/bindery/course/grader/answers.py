@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bindery.course.checking import CheckFailed
-from bindery.course.grader.sandbox import Limits, Sandbox, SandboxError, WorkerError
+from bindery.course.grader.sandbox import LateError, Limits, Sandbox, SandboxError, WorkerError
 from bindery.course.plain import Plain, plain
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
@@ -36,10 +36,11 @@ class Answers:
     """
 
     def __init__(
-        self, cells: Sequence[tuple[int, str]], limits: Limits, *, isolated: bool, hidden: Sequence[Path] = ()
-    ) -> None:
+        self, cells: Sequence[tuple[int, str]], limits: Limits, *, isolated: bool, hidden: Sequence[Path] = (),
+        core: int | None = None,
+    ) -> None:  # fmt: skip
         self._cells, self._limits = cells, limits
-        self._isolated, self._hidden = isolated, hidden
+        self._sandboxed: dict[str, Any] = {"isolated": isolated, "hidden": hidden, "core": core}
         self._deadline = time.monotonic() + limits.whole
         self._sandbox: Sandbox | None = None
         self._lost = ""
@@ -61,7 +62,7 @@ class Answers:
             reply = sandbox.call(name, *given, min(self._limits.call, self._left()))
         except WorkerError as error:
             self._stop()
-            raise CheckFailed(f"{clean(str(error))}.") from None
+            raise CheckFailed(self._told(error, self._limits.call)) from None
         if "answer" in reply:
             return reply["answer"]
         raise CheckFailed(self._sentence(name, reply))
@@ -80,7 +81,7 @@ class Answers:
         left = self._left()
         if self._sandbox is None:
             try:
-                self._sandbox = Sandbox(self._limits, isolated=self._isolated, hidden=self._hidden)
+                self._sandbox = Sandbox(self._limits, **self._sandboxed)
             except SandboxError as error:
                 self.trouble = str(error)
                 raise
@@ -88,9 +89,16 @@ class Answers:
                 self._errors = self._sandbox.load(self._cells, min(self._limits.load, left))
             except WorkerError as error:
                 self._stop()
-                self._lost = f"Before anything was asked, {clean(str(error))}."
+                self._lost = f"Before anything was asked: {self._told(error, self._limits.load)}"
                 raise CheckFailed(self._lost) from None
         return self._sandbox
+
+    def _told(self, error: WorkerError, seconds: float) -> str:
+        """The sentence, the same however much of the time was left."""
+        if isinstance(error, LateError):
+            seconds = min(seconds, self._limits.whole)
+            return f"{clean(str(error))}; {seconds:g} seconds are allowed."
+        return f"{clean(str(error))}."
 
     def _left(self) -> float:
         """Seconds left for this submission; raises CheckFailed when there are none."""

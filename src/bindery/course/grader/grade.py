@@ -98,7 +98,7 @@ def grade(
         The sandbox could not be built, or a check is damaged; what was graded is in the journal.
     """
     known, fingerprint = settings.known(), settings.fingerprint()
-    stop = threading.Event()
+    stop, cores = threading.Event(), _Cores()
 
     def one(submission: Submission) -> Result:
         try:
@@ -111,7 +111,7 @@ def grade(
             result = (
                 found
                 if found is not None
-                else _Judging(submission.name, content, settings, known, stop).run()
+                else _Judging(submission.name, content, settings, known, stop).run(cores.mine())
             )
             if not kept:
                 journal.keep(key, result)
@@ -132,6 +132,21 @@ def grade(
     return [future.result() for future in futures]
 
 
+class _Cores:
+    """A processor core for each thread that grades, as long as there are some."""
+
+    def __init__(self) -> None:
+        self._own, self._lock = threading.local(), threading.Lock()
+        self._free = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+    def mine(self) -> int | None:
+        """The calling thread's core."""
+        if not hasattr(self._own, "core"):
+            with self._lock:
+                self._own.core = self._free.pop() if self._free else None
+        return self._own.core
+
+
 class _Judging:
     """One submission before its judge, who is called again for the remaining parts if one part undoes him."""
 
@@ -147,8 +162,9 @@ class _Judging:
         }  # fmt: skip
         self._deadline = time.monotonic() + settings.limits.whole + _MARGIN
 
-    def run(self) -> Result:
-        """The result, whatever the submission does."""
+    def run(self, core: int | None) -> Result:
+        """The result, whatever the submission does; its code keeps to the processor core."""
+        self._job["core"] = core
         head: dict[str, Any] = {}
         outcomes: list[tuple[float, str]] = []
         printed = ""

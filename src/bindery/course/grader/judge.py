@@ -62,7 +62,11 @@ def _judge(job: dict[str, Any], content: bytes, tell: Any) -> None:
     if problem:
         return
     hidden = [Path(path) for path in job["hidden"]]
-    with Answers(cells, Limits(**job["limits"]), isolated=job["isolated"], hidden=hidden) as answers:
+    limits, shut = (
+        Limits(**job["limits"]),
+        {"isolated": job["isolated"], "hidden": hidden, "core": job["core"]},
+    )
+    with Answers(cells, limits, **shut) as answers:
         for index in range(job["start"], len(parts)):
             # The parts before it stand in as empty ones: a part's inputs depend on its place.
             row = [*[Part(0, "", _nothing)] * index, parts[index]]

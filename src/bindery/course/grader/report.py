@@ -19,6 +19,7 @@ from rich.table import Table
 from bindery.course.grader.submissions import student
 
 COLUMNS = ("submission", "exercise", "part", "points", "possible", "feedback")
+_SHOWN = 100
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -136,5 +137,5 @@ def show(results: Sequence[Result], console: Console) -> None:
     for one in _sorted(results):
         lost = one.problem or next((part.feedback for part in one.parts if part.feedback), "")
         points = f"{one.points:g}/{one.possible:g}"
-        table.add_row(escape(one.submission), escape(one.exercise or "?"), points, escape(lost))
+        table.add_row(escape(one.submission), escape(one.exercise or "?"), points, escape(lost[:_SHOWN]))
     console.print(table)

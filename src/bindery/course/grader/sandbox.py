@@ -43,6 +43,10 @@ class WorkerError(BinderyError):
     """The worker gave no usable answer; the sentence says why, in words for the student."""
 
 
+class LateError(WorkerError):
+    """The worker gave no answer in time."""
+
+
 class SandboxError(BinderyError):
     """The sandbox could not be built on this machine."""
 
@@ -73,17 +77,21 @@ class Limits:
 class Sandbox:
     """A started worker. Use it as a context manager: leaving it kills everything that ran inside.
 
-    ``hidden`` are files and folders that must not be seen even where they lie among what Python needs.
+    ``hidden`` are files and folders that must not be seen even where they lie among what Python needs; ``core`` is the
+    processor core to keep to, so that a worker takes no time from another's.
     Raises SandboxError when it cannot be built.
     """
 
-    def __init__(self, limits: Limits, *, isolated: bool, hidden: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, limits: Limits, *, isolated: bool, hidden: Sequence[Path] = (), core: int | None = None
+    ) -> None:
         self.limits, self.printed, self._count = limits, b"", 0
         self._folder = tempfile.mkdtemp(prefix="bindery-")
         request, self._requests = os.pipe()
         self._replies, reply = os.pipe()
         config = {
-            "parent": os.getpid(), "isolated": isolated, "folder": self._folder, "pipes": [request, reply],
+            "parent": os.getpid(), "isolated": isolated, "core": core, "folder": self._folder,
+            "pipes": [request, reply],
             "visible": _visible(), "hidden": _inside(_visible(), [checking.CHECKS, *hidden]),
             "user": 30000 + os.getpid() % 30000, "disk": limits.disk * _MB, "seconds": int(limits.whole) + 5,
             "limits": _portable(limits, isolated), "environment": _environment(self._folder, isolated),
@@ -163,7 +171,7 @@ class Sandbox:
             self._write(codec.encode({"id": self._count, **request}), deadline)
             reply = self._reply(deadline)
         except TimeoutError:
-            raise WorkerError(f"{what} did not finish within {seconds:g} seconds") from None
+            raise LateError(f"{what} did not finish in time") from None
         except EOFError:
             raise WorkerError(f"{what} ended the process it ran in") from None
         except codec.GarbledError:

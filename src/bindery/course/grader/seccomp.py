@@ -1,7 +1,7 @@
 """A filter on system calls for the worker: no new processes, no sockets, no memory outside its limits.
 
 Standard library only; it runs inside the sandbox, before the first line of a student. The name spaces are the
-wall; this closes what they leave open (vsock, memory that no limit counts) and much of the kernel's surface.
+wall; this closes what they leave open (vsock, memory that no limit counts, other cores) and much of the kernel.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ _FORBIDDEN = """
     perf_event_open 298 241, add_key 248 217, request_key 249 218, keyctl 250 219, userfaultfd 323 282,
     io_uring_setup 425 425, io_uring_enter 426 426, io_uring_register 427 427, memfd_create 319 279,
     memfd_secret 447 447, shmget 29 194, msgget 68 186, semget 64 190, mq_open 240 180,
-    open_by_handle_at 304 265, pidfd_getfd 438 438, kexec_load 246 104, init_module 175 105
+    open_by_handle_at 304 265, pidfd_getfd 438 438, kexec_load 246 104, init_module 175 105,
+    sched_setaffinity 203 122
 """
 _CLONE, _SOCKET, _MMAP = (56, 220), (41, 198), (9, 222)
 _CLONE_THREAD, _AF_UNIX, _SHARED_ANONYMOUS = 0x10000, 1, 0x21

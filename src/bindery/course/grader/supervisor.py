@@ -77,6 +77,8 @@ def _become_worker(config: dict[str, Any]) -> None:
         else:
             os.setsid()
             os.chdir(config["folder"])
+        if config["core"] is not None:
+            os.sched_setaffinity(0, [config["core"]])
         _limit(config["limits"])
         if config["isolated"]:
             _drop_rights(config["user"])
