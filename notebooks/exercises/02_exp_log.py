@@ -28,8 +28,8 @@
 #
 # Chapter 2 moves between the sphere and its tangent sheet by
 #
-# $$ \Exp_\mu(v) = \cos|v|\,\mu + \frac{\sin|v|}{|v|}\,v , \qquad
-# \Log_\mu(u) = \theta\,\frac{u - (u\cdot\mu)\,\mu}{|u - (u\cdot\mu)\,\mu|} , \qquad \theta = d(\mu, u) . $$
+# $$ \mathrm{Exp}_\mu(v) = \cos|v|\,\mu + \frac{\sin|v|}{|v|}\,v , \qquad
+# \mathrm{Log}_\mu(u) = \theta\,\frac{u - (u\cdot\mu)\,\mu}{|u - (u\cdot\mu)\,\mu|} , \qquad \theta = d(\mu, u) . $$
 #
 # Both formulas divide by something that may be zero, and the first way to compute $\theta$ that comes to mind,
 # $\arccos(u\cdot\mu)$, loses half of the digits when $u$ is near $\mu$.
@@ -48,13 +48,13 @@ import numpy as np
 
 # %% [markdown] tags=["hint"]
 # `np.sinc(t)` is $\sin(\pi t)/(\pi t)$, with the right value at zero. For the angle, think of the chord $|u - \mu|$ and of the
-# other chord $|u + \mu|$: {eq}`eq-sphere-atan2`. The part of $u$ that lies in the sheet can be had without subtracting two nearly
+# other chord $|u + \mu|$: $\theta = 2\,\mathrm{atan2}(|u-\mu|, |u+\mu|)$. The part of $u$ that lies in the sheet can be had without subtracting two nearly
 # equal numbers: $u - (u\cdot\mu)\mu$ equals $w - (w\cdot\mu)\mu$ with $w = u - \mu$.
 
 
 # %%
 def exp(tangents: np.ndarray, base: np.ndarray) -> np.ndarray:
-    """Points that the (N, D) arrows lead to, from the (D,) unit vector ``base``."""
+    """(N, D): where the (N, D) arrows lead from the (D,) base."""
     # <solution>
     length = np.linalg.norm(tangents, axis=1, keepdims=True)
     return np.cos(length) * base + np.sinc(length / np.pi) * tangents
@@ -62,7 +62,7 @@ def exp(tangents: np.ndarray, base: np.ndarray) -> np.ndarray:
 
 
 def log(points: np.ndarray, base: np.ndarray) -> np.ndarray:
-    """Arrows that lead from the (D,) unit vector ``base`` to the (N, D) unit vectors ``points``."""
+    """(N, D): arrows from the (D,) base to the (N, D) points."""
     # <solution>
     chord = points - base
     angle = 2 * np.arctan2(np.linalg.norm(chord, axis=1), np.linalg.norm(points + base, axis=1))
