@@ -36,8 +36,8 @@ from bindery.zoo.backbone import build_backbone
 FILES = {"two_objects": "two_objects.json", "decomposability": "decomposability.json"}
 SEEDS = {"two_objects": 161130, "decomposability": 151130}
 # EfficientNets read 224 pixels and more: fewer contents and renderings of the same sets.
-SMALL: dict[str, Any] = {"renderings": 3}
-LARGE: dict[str, Any] = {"renderings": 2, "shapes": two_objects.SHAPES[:3]}
+SMALL: dict[str, Any] = {"renderings": 8}
+LARGE: dict[str, Any] = {"renderings": 4, "shapes": two_objects.SHAPES[:3]}
 LARGE_DUOS = ("handshake", "men-holding-hands", "women-holding-hands")
 EFFICIENTNETS: tuple[tuple[str, Literal["pretrained", "random"]], ...] = (
     ("efficientnet-lite0", "pretrained"), ("efficientnet-lite1", "pretrained"), ("efficientnet-lite2", "pretrained"),
@@ -54,7 +54,7 @@ def sets(part: str, size: int) -> tuple[Set, ...]:
     if part == "two_objects":
         scenes = two_objects.scene_set(seed=seed, size=size, **(LARGE if large else SMALL))
         duos = LARGE_DUOS if large else two_objects.DUOS
-        return scenes, two_objects.duo_set(LARGE["renderings"] if large else 3, seed=seed, duos=duos)
+        return scenes, two_objects.duo_set((LARGE if large else SMALL)["renderings"], seed=seed, duos=duos)
     emoji = pair_sets.emoji_pairs(seed=seed)
     place = pair_sets.scene_pairs("place", 4 if large else 12, seed=seed, size=size)
     if large:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from bindery import scenes as sc
 from bindery.binding import SceneImages
-from bindery.data.backgrounds import NUISANCE
 from bindery.data.compositor import Composed, Recipe
 from bindery.data.pack import emoji_pack
 from bindery.errors import InputError
@@ -57,7 +56,7 @@ def arranged(first: Codes, second: Codes) -> tuple[Codes, Codes]:
 
 
 def scene_set(
-    renderings: int = 3,
+    renderings: int = 8,
     *,
     seed: int,
     size: int = 32,
@@ -99,7 +98,7 @@ def scene_set(
 
 
 def duo_set(
-    renderings: int = 3,
+    renderings: int = 8,
     *,
     seed: int,
     size: int = 224,
@@ -108,8 +107,8 @@ def duo_set(
 ) -> TwoObjects:
     """Emoji of two people: every drawing with every two skin tones, and the same with the tones exchanged.
 
-    A rendering is a background, place, scale and rotation, the same for all drawings. What is drawn is the
-    object of both people, so that only the exchange of tones acts (G = 2).
+    Colour of the ground, place, scale and rotation are drawn for each rendering of a content and shared by the
+    twins. What is drawn is the object of both people, so that only the exchange of tones acts (G = 2).
 
     Parameters
     ----------
@@ -139,10 +138,8 @@ def duo_set(
             attribute.append([[first, second], [second, first]])
             obj.append([[number] * 2] * 2)
             for twin in twins:
-                recipes += [
-                    Recipe(known[twin], NUISANCE[turn % len(NUISANCE)], "duo", turn, seed)
-                    for turn in range(renderings)
-                ]
+                key = "/".join((*drawing, tones[first], tones[second]))
+                recipes += [Recipe(known[twin], "plain", key, turn, seed) for turn in range(renderings)]
     if len(attribute) < 2:
         raise InputError(f"no two contents with styles {', '.join(styles)} and duos {', '.join(duos)}")
     return TwoObjects("emoji-duos", Composed(recipes, size), np.array(attribute), np.array(obj), renderings)
