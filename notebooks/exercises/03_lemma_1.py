@@ -45,7 +45,7 @@ seed: int = 0  # the class's seed: it draws the inputs of the check
 # %%
 import numpy as np
 
-from bindery.sphere import exp, frechet_mean, log
+from bindery.sphere import frechet_mean, log
 
 # %% [markdown] tags=["hint"]
 # `frechet_mean(rows).point` is the intrinsic mean of the rows of a matrix, and `log(rows, base)` takes rows too: flatten the grid, and

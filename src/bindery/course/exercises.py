@@ -55,10 +55,16 @@ def exercises(folder: Path | None = None) -> dict[str, Exercise]:
 
 
 def _read(path: Path) -> Exercise:
-    about = jupytext.read(path).metadata.get("bindery", {})
-    told = {"title": about.get("title"), "minutes": about.get("minutes"), "id": path.stem, "path": path}
     try:
-        return Exercise(**dict(about.get("exercise") or {}), **told)
+        about = jupytext.read(path).metadata.get("bindery", {})
+    except Exception as error:  # jupytext lets YAML and nbformat errors of many kinds through
+        told = " ".join(str(error).split())[:200]
+        raise InputError(
+            f"notebooks/exercises/{path.name} cannot be read as a percent notebook: {told}"
+        ) from None
+    name = {"title": about.get("title"), "minutes": about.get("minutes"), "id": path.stem, "path": path}
+    try:
+        return Exercise(**dict(about.get("exercise") or {}), **name)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(entry) for entry in first["loc"])

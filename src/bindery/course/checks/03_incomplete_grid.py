@@ -60,13 +60,13 @@ def recovery(ask: Ask, rng: np.random.Generator) -> None:
     values = rng.standard_normal((len(present), 1, 3)) + 2 * rng.standard_normal((1, present.shape[1], 3))
     expect(
         np.allclose(predictions(ask, "least_squares", values, present), values, atol=1e-8),
-        "least_squares does not find the missing pairs of an additive table, although the available ones determine them.",
+        "least_squares does not find the missing pairs of an additive table, which the available ones determine.",
     )
 
 
 @part(1, "and is the nearest additive table otherwise")
 def optimality(ask: Ask, rng: np.random.Generator) -> None:
-    """Normal equations: residuals of the available pairs sum to zero in every row and column; the answer is additive."""
+    """Normal equations, row by row and column by column; the answer is additive."""
     present = mask(rng)
     values = rng.standard_normal((*present.shape, 2))
     got = predictions(ask, "least_squares", values, present)

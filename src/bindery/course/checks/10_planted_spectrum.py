@@ -41,7 +41,7 @@ def planting(ask: Ask, rng: np.random.Generator) -> None:
     expect(np.array_equal(one, same), "planted gives different matrices for the same seed.")
     expect(not np.allclose(one, other), "planted gives the same matrix for different seeds.")
     total = np.zeros((7, 7))
-    for k in range(60):
+    for _ in range(60):
         sample = numbers(ask("planted", s, 9, 7, int(rng.integers(1 << 30))), "planted", (9, 7))
         total += sample.T @ sample / 60
     level = (s**2).sum() / 7

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from bindery.course.grader.answers import clean
 from bindery.course.grader.submissions import student
 
 COLUMNS = ("submission", "exercise", "part", "points", "possible", "feedback")
@@ -111,7 +112,7 @@ def _cell(value: object) -> str:
     """A number, or a text that no spreadsheet takes for a formula."""
     if isinstance(value, float):
         return f"{value:g}"
-    text = str(value).encode("utf-8", "replace").decode()
+    text = clean(str(value))
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 

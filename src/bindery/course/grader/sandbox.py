@@ -97,7 +97,7 @@ class Sandbox:
             "limits": _portable(limits, isolated), "environment": _environment(self._folder, isolated),
             "command": [
                 sys.executable, "-s", "-P", "-m", "bindery.course.grader.worker",
-                str(request), str(reply), "filter" if isolated else "plain",
+                str(request), str(reply), "isolated" if isolated else "open",
             ],
         }  # fmt: skip
         self._process = subprocess.Popen(
