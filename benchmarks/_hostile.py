@@ -13,22 +13,16 @@ from pathlib import Path
 from textwrap import dedent
 
 EXERCISE = "90_total"
-PARTS = 2
 CHECK = '''
-"""Sums of numbers; one part trusts the answer more than it should."""
+"""Sums of numbers."""
 
 from bindery.course.checking import expect, numbers, part
 
 
-@part(1, "the sum of an array")
+@part(2, "the sum of an array")
 def sums(ask, rng):
     values = rng.standard_normal(int(rng.integers(3, 9)))
     expect(abs(numbers(ask("total", values), "total") - values.sum()) < 1e-9, "total is not the sum.")
-
-
-@part(1, "the sum of nothing")
-def nothing(ask, rng):
-    expect(numbers(ask("total", rng.standard_normal(0)), "total") == 0, "total of no numbers is not zero.")
 '''
 HONEST = "import numpy as np\n\ndef total(values):\n    return float(np.sum(values))\n"
 _ATTACK = """

@@ -50,9 +50,10 @@ def grade(
     settings.known()
     if not out.resolve().parent.is_dir() or out.is_dir():
         raise InputError(f"the report {out} cannot be written: give a file's name in a folder that exists")
+    told.print("a student's code here", highlight=False)
     shut = isolation.examine(limits, found[0].path.resolve())
     for line in shut.lines():
-        told.print(f"  {line}", highlight=False)
+        told.print(f"  {line}", highlight=False, soft_wrap=True)
     if not (shut.isolated or unsafe):
         raise BinderyError(
             f"students' code cannot be shut in on this machine ({shut.reason}); "
