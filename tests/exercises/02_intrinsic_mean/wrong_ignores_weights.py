@@ -2,7 +2,7 @@
 def intrinsic_mean(points, weights):
     mean = points.mean(axis=0)
     mean = mean / np.linalg.norm(mean)
-    for _ in range(3000):
+    for _ in range(400):
         step = log(points, mean).mean(axis=0)
         mean = exp(step - (step @ mean) * mean, mean)
         mean = mean / np.linalg.norm(mean)

@@ -2,7 +2,7 @@
 def intrinsic_mean(points, weights):
     mean = weights @ points / weights.sum()
     mean = mean / np.linalg.norm(mean)
-    for _ in range(1000):
+    for _ in range(60):
         step = weights @ log(points, mean)
         if np.linalg.norm(step) < 1e-12:
             break

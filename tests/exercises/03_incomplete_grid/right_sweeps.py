@@ -7,7 +7,7 @@ def marginal_means(values, present):
 def least_squares(values, present):
     rows = np.zeros((present.shape[0], values.shape[2]))
     columns = np.zeros((present.shape[1], values.shape[2]))
-    for _ in range(3000):
+    for _ in range(400):
         rows = np.nanmean(values - columns, axis=1)
         columns = np.nanmean(values - rows[:, None], axis=0)
     return rows[:, None] + columns
