@@ -21,6 +21,7 @@ book: $(STAMP)
 test: $(STAMP)
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 	@$(BIN)/bindery build --profile smoke
+	@$(BIN)/bindery build --profile paper --rehearse --no-book
 	@$(BIN)/python -m pytest -n 2 --dist loadfile
 
 bench: $(STAMP)

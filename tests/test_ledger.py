@@ -12,7 +12,7 @@ from bindery import ledger
 from bindery.errors import DataError, InputError
 from bindery.ledger import markdown
 from bindery.ledger.claims import Claim, load_claims
-from bindery.ledger.records import Record, read_file
+from bindery.ledger.records import Measurement, Record, read_file
 from bindery.ledger.verdict import told, verdict
 from bindery.ledger.writing import measured
 from bindery.paths import project_root
@@ -544,3 +544,10 @@ def test_a_question_of_this_book_is_neither_replication_nor_analogue():
     assert f"of {(~papers).sum()} questions of this book's own, 1 holds" in markdown.summary(claims)
     with pytest.raises(ValueError, match="no published encoders"):
         make("order", direction="above", id="own.example", paper="B")
+
+
+def test_a_measurement_at_the_end_of_a_cell_is_one_readable_line() -> None:
+    made = Measurement.model_construct(name="share", value=0.85714, ci=(0.5, 0.9), n=28, unit="of 1")
+    assert (
+        made._repr_markdown_().replace("\N{NO-BREAK SPACE}", " ") == "`share` 0.857 [0.5, 0.9] of 1, n = 28"
+    )

@@ -94,6 +94,13 @@ class Measurement(Measured):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_./-]*$")]
     unit: str = ""
 
+    def _repr_markdown_(self) -> str:
+        from bindery.ledger.cards import with_interval
+
+        return f"`{self.name}` {with_interval(self.value, self.ci)} {self.unit}".rstrip() + (
+            f", n = {self.n}" if self.n else ""
+        )
+
 
 class RecordFile(Strict):
     """All that one chapter measured."""
