@@ -1,4 +1,4 @@
-"""What chapters 15 and 16 measure of one encoder, as flat rows; the same calls run live and in ``tools/``."""
+"""What chapter 16 measures of one encoder, as flat rows; the same calls run live and in ``tools/``."""
 
 from __future__ import annotations
 
