@@ -105,10 +105,10 @@ def test_given_values_are_kept_and_the_rest_are_defaults() -> None:
 
 
 @given(
-    st.integers(),
+    st.integers(0, 2**32 - 1),
     st.floats(allow_nan=False, allow_infinity=False),
     st.booleans(),
-    st.lists(st.integers(), max_size=4),
+    st.lists(st.integers(0, 2**32 - 1), max_size=4),
 )
 def test_what_is_printed_is_read_back(whole: int, real: float, flag: bool, sizes: list[int]) -> None:
     texts = [f"n={whole}", f"noise={real!r}", f"quiet={str(flag).lower()}", f"sizes={sizes}"]
@@ -132,3 +132,13 @@ def test_text_that_spells_no_value_of_the_type_is_refused(assignment: str) -> No
 def test_command_line_choices_and_lists() -> None:
     given = read_assignments(DECLARED, ["level=2", "names=timm:a, timm:b", "sizes=", "quiet=True"])
     assert given == {"level": 2, "names": ["timm:a", "timm:b"], "sizes": [], "quiet": True}
+
+
+@pytest.mark.parametrize("value", [-1, 2**32, 2**70])
+def test_integers_are_counts_and_seeds(value: int) -> None:
+    declared = parse_cell("seed: int = 0\nsizes: list[int] = [1]")
+    for given in ({"seed": value}, {"sizes": [1, value]}):
+        with pytest.raises(InputError, match=r"an int lies in 0\.\.4294967295; got"):
+            validate(declared, given)
+    with pytest.raises(InputError, match=f"parameter seed: an int lies in 0.*got '{value}'"):
+        read_assignments(declared, [f"seed={value}"])

@@ -23,6 +23,7 @@ from bindery.errors import InputError
 _SCALARS: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
 _TAG = "parameters"
 _NO_VALUE = object()
+_LARGEST = 2**32 - 1  # what NumPy and torch take as a seed
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Type:
     def check(self, value: Any) -> Any:
         """``value`` in this type (an int is taken for a declared float); raises TypeError otherwise.
 
-        NaN and infinity are no values: no chapter asks for them, and JSON cannot hold them.
+        NaN and infinity are no values: no chapter asks for them, and JSON cannot hold them. Integers are
+        counts, sizes and seeds, from 0 to 2**32 - 1.
         """
         if self.choices:
             for choice in self.choices:
@@ -55,6 +57,8 @@ class Type:
         elif type(value) is _SCALARS[self.name]:
             if isinstance(value, float) and not math.isfinite(value):
                 raise TypeError
+            if type(value) is int and not 0 <= value <= _LARGEST:
+                raise OverflowError
             return value
         raise TypeError
 
@@ -83,6 +87,8 @@ class Parameter:
         """``value`` in the declared type; raises InputError naming what is expected."""
         try:
             return self.type.check(value)
+        except OverflowError:
+            raise self._out_of_range(value) from None
         except TypeError:
             raise InputError(f"parameter {self.name} must be {self.type}; got {value!r}") from None
 
@@ -90,9 +96,14 @@ class Parameter:
         """Coerce command-line text by the declared type only; raises InputError naming what is expected."""
         try:
             return self.type.check(self.type.read(text))
+        except OverflowError:
+            raise self._out_of_range(text) from None
         except (ValueError, TypeError):
             expected = "true or false" if self.type.name == "bool" else str(self.type)
             raise InputError(f"parameter {self.name} must be {expected}; got {text!r}") from None
+
+    def _out_of_range(self, value: object) -> InputError:
+        return InputError(f"parameter {self.name}: an int lies in 0..{_LARGEST}; got {value!r}")
 
 
 def nearest(name: str, known: Iterable[str], what: str) -> str:
