@@ -279,6 +279,10 @@ def test_empty_list_and_batch_size_zero_are_refused(lite0: Encoder) -> None:
         embed(lite0, [], progress=False)
     with pytest.raises(InputError, match="batch_size"):
         embed(lite0, crops(1), batch_size=0, progress=False)
+    with pytest.raises(InputError, match="not one Image; a single image goes in a list"):
+        embed(lite0, crops(1)[0], progress=False)
+    with pytest.raises(InputError, match="seed must lie in 0"):
+        load("efficientnet-lite0", weights="random", seed=2**70)
 
 
 @pytest.mark.parametrize("resize", ["shortest", "squash"])

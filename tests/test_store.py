@@ -219,6 +219,8 @@ def test_two_processes_share_one_computation(tmp_path: Path) -> None:
 def test_no_images_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no images"):
         Store(tmp_path).embeddings(tiny(), [])
+    with pytest.raises(InputError, match="not one NoneType"):
+        Store(tmp_path).embeddings(tiny(), None)
 
 
 def test_unusable_root_is_one_clear_line(tmp_path: Path) -> None:

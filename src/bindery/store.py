@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from bindery.encoders import Encoder
-from bindery.encoders.embed import compute_device, stream
+from bindery.encoders.embed import compute_device, image_list, stream
 from bindery.encoders.preprocess import ImageLike, as_rgb
 from bindery.errors import BinderyError, InputError
 from bindery.paths import cache_dir
@@ -77,7 +77,7 @@ class Store:
         batch_size, progress
             As in `bindery.encoders.embed`.
         """
-        images = getattr(dataset, "images", dataset)
+        images = image_list(dataset)
         if len(images) == 0:
             raise InputError("no images to embed")
         about = _about(encoder, dataset)

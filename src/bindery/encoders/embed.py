@@ -44,7 +44,7 @@ def embed(
     InputError
         No images, an image of a wrong kind (its number told), or a non-finite embedding.
     """
-    images = getattr(images, "images", images)
+    images = image_list(images)
     bar = tqdm(total=len(images), desc=encoder.name, unit="image", disable=not progress, leave=False)
     with bar:
         blocks = []
@@ -52,6 +52,17 @@ def embed(
             blocks.append(block)
             bar.update(len(block))
     return np.concatenate(blocks)
+
+
+def image_list(images: Any) -> Any:
+    """The images of a data set, or the sequence itself; raises InputError for what is neither, such as one image."""
+    images = getattr(images, "images", images)
+    if not (hasattr(images, "__len__") and hasattr(images, "__getitem__")):
+        raise InputError(
+            f"expected a sequence of images or a data set, not one {type(images).__name__}; "
+            "a single image goes in a list"
+        )
+    return images
 
 
 def stream(

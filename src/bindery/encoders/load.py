@@ -52,6 +52,8 @@ def load(spec: str, *, weights: Choice = "pretrained", seed: int = 0) -> Encoder
         raise InputError(f"an encoder is named by text, such as 'efficientnet-lite0'; got {spec!r}")
     if weights not in ("pretrained", "random"):
         raise InputError(f"weights must be 'pretrained' or 'random', not {weights!r}")
+    if not 0 <= seed < 2**32:
+        raise InputError(f"seed must lie in 0..{2**32 - 1}; got {seed!r}")
     if spec.startswith("zoo:"):
         return _from_zoo(spec.removeprefix("zoo:"), weights, seed)
     if spec.endswith(".py"):

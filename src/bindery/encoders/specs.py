@@ -60,7 +60,7 @@ def _open_clip_card(spec: str) -> Card:
     if native is None:
         models = difflib.get_close_matches(architecture, open_clip.list_models(), n=3, cutoff=0.3)
         told = (
-            f"tags of {architecture}: {', '.join(known)}" if known else f"nearest models: {', '.join(models)}"
+            f"tags of {architecture}: {_few(known, tag)}" if known else f"nearest models: {', '.join(models)}"
         )
         raise InputError(
             f"open_clip has no {spec.removeprefix('open_clip:')!r}; write open_clip:MODEL/TAG; {told}"
@@ -85,3 +85,10 @@ def _open_clip_card(spec: str) -> Card:
     )
     refuse_gelu_mismatch(made)
     return made
+
+
+def _few(known: list[str], wanted: str, most: int = 6) -> str:
+    """The known names nearest to the wanted one, else the first, and how many more there are."""
+    shown = difflib.get_close_matches(wanted, known, n=most, cutoff=0.4) or known[:most]
+    more = len(known) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
