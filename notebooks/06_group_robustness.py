@@ -328,9 +328,9 @@ ARMS: dict[str, Callable[[Parts], list[str]]] = {
 # ### Arms that need text
 #
 # The paper's zero-shot row compares an image with one prompt a class; LDE (text) decomposes the text embeddings of all prompts of the four groups, {eq}`eq-dec-linear`; and
-# its GDE weighs the images of a group by their agreement with the group's text, {eq}`eq-robust-weights`, at the temperature that is best for the worst group on validation:
+# its GDE weighs the images of a group by their agreement with the group's text embedding $w_z$, {eq}`eq-robust-weights`, at the temperature that is best for the worst group on validation:
 #
-# $$ p_{(z,e)} \propto \exp\bigl(u_{(z,e)} \cdot t_z / t\bigr), \qquad t \in \{0.01, 0.02, \dots, 0.30\} . $$ (eq-robust-weights)
+# $$ p_{(z,e)} \propto \exp\bigl(u_{(z,e)} \cdot w_z / t\bigr), \qquad t \in \{0.01, 0.02, \dots, 0.30\} . $$ (eq-robust-weights)
 #
 # They run when the encoder has a text side, with the paper's prompts. Where it has none, a section below shows them on encoders that read.
 

@@ -268,7 +268,7 @@ chapter.figure(
     figure,
     name="imagine-retrieval",
     alt="Two panels of dots with intervals, one line a method: for seen and for unseen pairs.",
-    caption="How often the nearest held-out image, or one of the five nearest, shows the pair that was composed; mean and 95 % interval over splits. Dotted: chance.",
+    caption="How often the nearest held-out image, or one of the five nearest, shows the pair that was composed; mean and 95 % t interval over splits of the same images, which overlap. Dotted: chance.",
 )
 values = by_split.loc[("GDE", "unseen")]
 
@@ -303,7 +303,7 @@ chapter.glue("imagine_seen", float(by_split.loc[("GDE", "seen"), "R@1"].mean()))
 chapter.glue("imagine_own", float(by_split.loc[("own training mean", "seen"), "R@1"].mean()))
 told = margins["chance"]
 chapter.record("gde.unseen-pairs-imaginable", told["mean"] / 100, ci=None if np.isnan(told["ci_low"]) else (told["ci_low"] / 100, told["ci_high"] / 100), n=told["n"],
-               encoders=network, data=dataset, protocol=f"nearest of all held-out images, {seen:.0%} of the pairs seen, no drawing shared, t interval over {'splits' if len(splits) > 1 else 'pairs'}")  # fmt: skip
+               encoders=network, data=dataset, protocol=f"nearest of all held-out images, {seen:.0%} of the pairs seen, no drawing shared, t interval over {'splits, which overlap' if len(splits) > 1 else 'pairs'}")  # fmt: skip
 
 # %% [markdown]
 # For unseen pairs the nearest of all held-out images is of that very pair in {glue:text}`imagine_gde_1:.0f` % of the cases, where chance is

@@ -658,10 +658,10 @@ if len(lite) > 1:
         "jer.readouts-do-not-rescue",
         per_trial.mean(),
         ci=(per_trial.mean() - half, per_trial.mean() + half),
-        n=len(lite),
+        n=len(per_trial),
         encoders=[f"efficientnet-{key[0]}" for key in lite],
         data="binding scenes",
-        protocol="all three EfficientNets, whatever their JER; interval over trials",
+        protocol=f"mean of {len(lite)} EfficientNets, whatever their JER; n and interval over trials",
         variant="EfficientNets",
         headline=False,
     )
@@ -690,10 +690,10 @@ if len(zoo_real) >= 6 and not floor:
         "jer.readouts-do-not-rescue",
         per_trial.mean(),
         ci=(per_trial.mean() - half, per_trial.mean() + half),
-        n=len(low),
+        n=len(per_trial),
         encoders=[key[0].replace("zoo: ", "zoo:") for key in low],
         data="binding scenes",
-        protocol=f"zoo ({zoo_condition}), one seed, encoders below the median JER, k = 10 and 50 neighbours; interval over trials",
+        protocol=f"zoo ({zoo_condition}), one seed, mean of the {len(low)} encoders below the median JER, k = 10 and 50 neighbours; n and interval over trials",
         variant=zoo_condition,
     )
 families = {"decorrelation": "variance-decorrelation", "others": ("self-distillation", "vision-language")}
