@@ -40,8 +40,8 @@ def run() -> list[Row]:
         got[one["submission"]] += float(one["points"]) / max(float(one["possible"]), 1.0)
     wrong = sorted(name for name, right in expected.items() if (_full(rows, name) != right))
     note = (
-        f"{len(expected)} submissions: {len(expected) - len(tries)} honest or wrong, {len(tries)} hostile; reference: the "
-        f"ten minutes allowed; judged otherwise than they should be: {', '.join(wrong) or 'none'}; graded again in "
+        f"{len(expected)} submissions: {len(expected) - len(tries)} honest or wrong, {len(tries)} hostile; "
+        f"reference: the ten minutes allowed; judged otherwise than they should be: {', '.join(wrong) or 'none'}; graded again in "
         f"{second:.0f} s, {'the same bytes' if content == again else 'DIFFERENT BYTES'}"
         f"{'; AN ATTACK LEFT A FILE' if changed else ''}"
     )

@@ -35,7 +35,7 @@ KINDS = """
     verdict_in_pipe endless pickle large_answer exit_71 segfault evil_message no_json path_in_name
 """
 ATTACKS = [attack for attack in hostile.ATTACKS if attack.name in KINDS.split()]
-LIMITS = Limits(call=1.5, load=3, whole=12, memory=512)
+LIMITS = Limits(call=1.5, load=2.5, whole=12, memory=512)
 
 
 def bindery(*arguments: object) -> int:
@@ -368,10 +368,10 @@ def test_files_are_read_with_care(tmp_path: Path) -> None:
 
 def test_the_exercise_is_named_by_the_notebook_or_its_file() -> None:
     known = ["02_exp_log", "03_mean"]
-    cell = nbformat.v4.new_code_cell("x = 1")
-    notebook = nbformat.v4.new_notebook(cells=[cell], metadata={"bindery": {"exercise": "03_mean"}})
+    cell, demo = (nbformat.v4.new_code_cell("x = 1", metadata={"tags": tags}) for tags in ([], ["demo"]))
+    notebook = nbformat.v4.new_notebook(cells=[demo, cell], metadata={"bindery": {"exercise": "03_mean"}})
     text = nbformat.writes(notebook).encode()
-    assert submissions.parse("a/02_exp_log.ipynb", text, known) == ("03_mean", [(1, "x = 1")], "")
+    assert submissions.parse("a/02_exp_log.ipynb", text, known) == ("03_mean", [(1, ""), (2, "x = 1")], "")
     assert submissions.parse("a/ann_02_exp_log.py", b"# %%\nx = 1\n# %% [markdown]\n# y", known) == (
         "02_exp_log", [(1, "\nx = 1\n"), (2, "\n# y")], "",
     )  # fmt: skip

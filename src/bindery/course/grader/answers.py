@@ -59,7 +59,7 @@ class Answers:
         sandbox = self._started()
         given = plain(list(args)), plain(kwargs)
         try:
-            reply = sandbox.call(name, *given, min(self._limits.call, self._left()))
+            reply = sandbox.call(name, *given, self._left())
         except WorkerError as error:
             self._stop()
             raise CheckFailed(self._told(error, self._limits.call)) from None
@@ -86,7 +86,7 @@ class Answers:
                 self.trouble = str(error)
                 raise
             try:
-                self._errors = self._sandbox.load(self._cells, min(self._limits.load, left))
+                self._errors = self._sandbox.load(self._cells, left)
             except WorkerError as error:
                 self._stop()
                 self._lost = f"Before anything was asked: {self._told(error, self._limits.load)}"

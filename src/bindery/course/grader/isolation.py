@@ -91,8 +91,8 @@ def _try(limits: Limits, mark: Path, *, isolated: bool) -> dict[str, bool]:
         "MEMORY_MB", str(limits.memory + 64)
     )
     with Sandbox(limits, isolated=isolated, hidden=[mark]) as sandbox:
-        sandbox.load([(1, code)], limits.load)
-        reply = sandbox.call("attempts", [str(mark), str(mark) + ".new"], {}, limits.call)
+        sandbox.load([(1, code)])
+        reply = sandbox.call("attempts", [str(mark), str(mark) + ".new"], {})
     came = reply.get("answer")
     if not isinstance(came, dict):
         raise WorkerError(f"the trial of the sandbox failed: {reply}")

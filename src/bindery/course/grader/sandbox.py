@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 import bindery
 from bindery.course import checking
 from bindery.course.grader import codec
+from bindery.course.grader.clock import Clock
 from bindery.errors import BinderyError
 
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
@@ -36,6 +36,7 @@ _SYSTEM = (
 )
 _PRINTED = 4096
 _START = 60.0
+_FOREVER = 1e6
 _MB = 1 << 20
 
 
@@ -55,8 +56,8 @@ class SandboxError(BinderyError):
 class Limits:
     """What one submission may use.
 
-    ``call`` and ``load`` are seconds for one call and for running the notebook's cells, ``whole`` for all of it
-    (wall clock, and processor time of each worker); ``memory`` and ``disk`` are MB.
+    ``call`` and ``load`` are seconds for one call and for running the notebook's cells (see `Clock`), ``whole`` for
+    all of it (wall clock, and processor time of each worker); ``memory`` and ``disk`` are MB.
     """
 
     call: float = 10.0
@@ -118,12 +119,12 @@ class Sandbox:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def load(self, cells: Sequence[tuple[int, str]], seconds: float) -> list[tuple[int, str]]:
+    def load(self, cells: Sequence[tuple[int, str]], latest: float = _FOREVER) -> list[tuple[int, str]]:
         """Run the cells; the numbers of those that raised, and what they said.
 
-        Raises WorkerError when the worker ended, took longer than ``seconds`` or answered nonsense.
+        Raises WorkerError when the worker ended, took too long or answered nonsense. ``latest`` is in seconds from now.
         """
-        reply = self._ask({"cells": [[number, code] for number, code in cells]}, seconds)
+        reply = self._ask({"cells": [[number, code] for number, code in cells]}, self.limits.load, latest)
         errors = reply.get("errors")
         if not isinstance(errors, list) or any(
             not isinstance(entry, list) or [type(part) for part in entry] != [int, str] for entry in errors
@@ -131,9 +132,11 @@ class Sandbox:
             raise WorkerError("the notebook interfered with the grader's messages")
         return [(number, said) for number, said in errors]
 
-    def call(self, name: str, args: list[Any], kwargs: dict[str, Any], seconds: float) -> dict[str, Any]:
+    def call(
+        self, name: str, args: list[Any], kwargs: dict[str, Any], latest: float = _FOREVER
+    ) -> dict[str, Any]:
         """The worker's reply to a call; raises WorkerError when there is none."""
-        return self._ask({"call": name, "args": args, "kwargs": kwargs}, seconds)
+        return self._ask({"call": name, "args": args, "kwargs": kwargs}, self.limits.call, latest)
 
     def close(self) -> None:
         """Kill the worker and all it started, and remove its folder."""
@@ -155,7 +158,7 @@ class Sandbox:
     def _await_start(self) -> None:
         """The worker's greeting comes before any code of a student's: without it, the sandbox is at fault."""
         try:
-            if self._reply(time.monotonic() + _START) == {"id": 0}:
+            if self._reply(Clock(self._process.pid, _START, _START)) == {"id": 0}:
                 return
         except (TimeoutError, EOFError, codec.GarbledError):
             pass
@@ -163,13 +166,13 @@ class Sandbox:
         said = self.printed.decode(errors="replace").strip().splitlines()
         raise SandboxError(said[-1] if said else "the worker does not start")
 
-    def _ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+    def _ask(self, request: dict[str, Any], seconds: float, latest: float) -> dict[str, Any]:
         self._count += 1
-        deadline = time.monotonic() + seconds
+        clock = Clock(self._process.pid, seconds, latest)
         what = "the notebook" if "cells" in request else str(request["call"])
         try:
-            self._write(codec.encode({"id": self._count, **request}), deadline)
-            reply = self._reply(deadline)
+            self._write(codec.encode({"id": self._count, **request}), clock)
+            reply = self._reply(clock)
         except TimeoutError:
             raise LateError(f"{what} did not finish in time") from None
         except EOFError:
@@ -180,14 +183,14 @@ class Sandbox:
             raise WorkerError(f"{what} interfered with the grader's messages")
         return reply
 
-    def _reply(self, deadline: float) -> Any:
-        text, arrays = codec.sizes(self._read(codec.HEADER.size, deadline))
-        return codec.decode(self._read(text, deadline), self._read(arrays, deadline))
+    def _reply(self, clock: Clock) -> Any:
+        text, arrays = codec.sizes(self._read(codec.HEADER.size, clock))
+        return codec.decode(self._read(text, clock), self._read(arrays, clock))
 
-    def _write(self, message: bytes, deadline: float) -> None:
+    def _write(self, message: bytes, clock: Clock) -> None:
         view = memoryview(message)
         while view:
-            _wait([], [self._requests], deadline)
+            _wait([], [self._requests], clock)
             try:
                 view = view[os.write(self._requests, view) :]
             except BlockingIOError:
@@ -195,10 +198,10 @@ class Sandbox:
             except BrokenPipeError:
                 raise EOFError from None
 
-    def _read(self, length: int, deadline: float) -> bytes:
+    def _read(self, length: int, clock: Clock) -> bytes:
         content = bytearray()
         while len(content) < length:
-            _wait([self._replies], [], deadline)
+            _wait([self._replies], [], clock)
             try:
                 chunk = os.read(self._replies, min(length - len(content), _MB))
             except BlockingIOError:
@@ -216,10 +219,10 @@ class Sandbox:
             self.printed += chunk[: _PRINTED - len(self.printed)]
 
 
-def _wait(readable: list[int], writable: list[int], deadline: float) -> None:
-    ready = select.select(readable, writable, [], max(0.0, deadline - time.monotonic()))
-    if not (ready[0] or ready[1]):
-        raise TimeoutError
+def _wait(readable: list[int], writable: list[int], clock: Clock) -> None:
+    """Until a pipe is ready; raises TimeoutError when the clock runs out."""
+    while not any(select.select(readable, writable, [], clock.wait())):
+        pass
 
 
 def _portable(limits: Limits, isolated: bool) -> dict[str, int]:
@@ -232,9 +235,11 @@ def _portable(limits: Limits, isolated: bool) -> dict[str, int]:
 def _environment(folder: str, isolated: bool) -> dict[str, str]:
     home = "/tmp" if isolated else folder
     one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    source = Path(bindery.__file__).resolve().parent.parent
     return {
         **one, "PATH": "/usr/bin:/bin", "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", "MPLBACKEND": "Agg",
         "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1",
+        **({} if source.name == "site-packages" else {"PYTHONPATH": str(source)}),
     }  # fmt: skip
 
 

@@ -117,8 +117,13 @@ def _metadata(notebook: dict[str, Any]) -> str:
 
 
 def _source(cell: Any) -> str | None:
+    """A code cell's code; none for the notebook's own check and for what it shows after it."""
     if not isinstance(cell, dict) or cell.get("cell_type") != "code":
         return None
+    metadata = cell.get("metadata")
+    tags = metadata.get("tags") if isinstance(metadata, dict) else None
+    if isinstance(tags, list) and ("check" in tags or "demo" in tags):
+        return ""
     source = cell.get("source", "")
     if isinstance(source, list) and all(isinstance(line, str) for line in source):
         source = "".join(source)
