@@ -146,11 +146,14 @@ def trained(name: str, folder: Path) -> Embed:
     return small(protocol.embedder(release.load(name, folder=folder).module))
 
 
-def measured_by() -> str:
-    """Hash of the code that makes the numbers, less comments, and of the settings here."""
-    modules = (beyond, pair_sets, slot_codes, swap, two_objects)
-    code = [fingerprint.normal_form(Path(str(module.__file__)).read_text("utf-8")) for module in modules]
-    return provenance.sha256_json([code, SEEDS, SMALL, LARGE, LARGE_DUOS])[:16]
+def measured_by(part: str) -> str:
+    """Hash of the code that makes the numbers of a part, less comments, and of the settings here."""
+    modules = (beyond, two_objects) if part == "two_objects" else (pair_sets,)
+    code = [
+        fingerprint.normal_form(Path(str(m.__file__)).read_text("utf-8"))
+        for m in (slot_codes, swap, *modules)
+    ]
+    return provenance.sha256_json([code, SEEDS[part], SMALL, LARGE, LARGE_DUOS])[:16]
 
 
 def rows_of(part: str, told: dict[str, Any], size: int, function: Embed) -> list[dict[str, Any]]:
@@ -164,7 +167,7 @@ def rows_of(part: str, told: dict[str, Any], size: int, function: Embed) -> list
         else:
             row = pair_sets.decomposability(made, dataset, seed=SEEDS[part])
         digits = {
-            key: float(f"{value:.6g}") if isinstance(value, float) else value for key, value in row.items()
+            key: float(f"{value:.5g}") if isinstance(value, float) else value for key, value in row.items()
         }
         rows.append(told | {"data": dataset.name, "size": size, "dim": made.shape[1]} | digits)
     return rows
@@ -175,10 +178,11 @@ def save(path: Path, part: str, rows: list[dict[str, Any]]) -> None:
         "about": f"{part.replace('_', ' ')}: one row an encoder and image set; see tools/measure_beyond.py.",
         "provenance": {"command": "python tools/measure_beyond.py", "commit": provenance.commit(),
                        "seed": SEEDS[part], "versions": provenance.versions()},
-        "rows": rows,
+        "rows": [],
     }  # fmt: skip
+    told, lines = json.dumps(content, indent=1), ",\n  ".join(json.dumps(row) for row in rows)
     half = path.with_suffix(".tmp")
-    half.write_text(json.dumps(content, indent=1) + "\n")
+    half.write_text(told.replace('"rows": []', f'"rows": [\n  {lines}\n ]') + "\n")  # a row a line
     half.replace(path)
 
 
@@ -190,9 +194,9 @@ def main() -> None:
     parser.add_argument("--only", action="append", default=[], help="name of an encoder")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    code, order = measured_by(), [told["name"] for told, *_ in entries(options.zoo or cache_dir("zoo"))]
+    order = [told["name"] for told, *_ in entries(options.zoo or cache_dir("zoo"))]
     for part, file in FILES.items():
-        path = results_dir() / file
+        path, code = results_dir() / file, measured_by(part)
         held = json.loads(path.read_text())["rows"] if path.exists() else []
         rows = [row for row in held if row["measured_by"] == code]
         for told, size, make in entries(options.zoo or cache_dir("zoo")):

@@ -18,6 +18,7 @@ from bindery.data.backgrounds import NUISANCE
 from bindery.data.compositor import Composed, Recipe
 from bindery.data.pack import emoji_pack
 from bindery.data.splits import choose_seen
+from bindery.errors import InputError
 from bindery.slot_codes import held_out
 from bindery.swap import Floats
 
@@ -45,13 +46,16 @@ def scene_pairs(factor: str, renderings: int = 12, *, seed: int, size: int = 32)
 
     The third factor, the place within the cell and the size are drawn for each image.
     """
-    names = {"place": sc.CELLS, "colour": sc.COLOURS}[factor]
+    values = {"place": sc.CELLS, "colour": sc.COLOURS}
+    if factor not in values:
+        raise InputError(f"unknown factor {factor!r}; choose place or colour")
+    names = values[factor]
     grid = list(product(range(len(names)), range(len(sc.SHAPES))))
     rng = np.random.default_rng(seed)
     n = len(grid) * renderings
-    value, shape = np.repeat(np.array(grid), renderings, axis=0).T[:, :, None]
+    first, shape = np.repeat(np.array(grid), renderings, axis=0).T[:, :, None]
     other = rng.integers(len(sc.COLOURS if factor == "place" else sc.CELLS), size=(n, 1))
-    colour, cell = (other, value) if factor == "place" else (value, other)
+    colour, cell = (other, first) if factor == "place" else (first, other)
     ground = np.full(3, sc.ground_level("dark"))
     scenes = sc.place(shape, colour, cell, sc.cell_geometry((n,), rng), ground)
     pairs = [(names[a], sc.SHAPES[o]) for a, o in grid]
