@@ -45,8 +45,10 @@ class Response:
         return float(np.linalg.norm(self.actual - self.linear) / np.linalg.norm(self.actual))
 
 
-def respond(module: nn.Module, image: Tensor, steps: Tensor) -> Response:
+def respond(module: nn.Module, image: Tensor, steps: Tensor, jacobian: Tensor | None = None) -> Response:
     """Response of a float64 ``module`` at ``image`` (C, H, W) to ``steps`` (N, C, H, W).
+
+    ``jacobian``: its (D, M) Jacobian there, when it is at hand.
 
     Raises
     ------
@@ -56,7 +58,7 @@ def respond(module: nn.Module, image: Tensor, steps: Tensor) -> Response:
     if steps.ndim != 4 or steps.shape[1:] != image.shape or len(steps) < 2:
         raise InputError(f"need two steps or more of shape {tuple(image.shape)}, got {tuple(steps.shape)}")
     image, steps = image.double(), steps.double()
-    jacobian = jacobians(module, image[None])[0]
+    jacobian = jacobians(module, image[None])[0] if jacobian is None else jacobian
     with torch.no_grad():
         start = module(image[None])
         moved = torch.cat([module(image + part) for part in steps.split(256)]) - start
