@@ -41,8 +41,8 @@ def run() -> list[Row]:
     wrong = sorted(name for name, right in expected.items() if (_full(rows, name) != right))
     note = (
         f"{len(expected)} submissions: {len(expected) - len(tries)} honest or wrong, {len(tries)} hostile; "
-        f"reference: the ten minutes allowed; judged otherwise than they should be: {', '.join(wrong) or 'none'}; graded again in "
-        f"{second:.0f} s, {'the same bytes' if content == again else 'DIFFERENT BYTES'}"
+        f"reference: the ten minutes allowed; judged otherwise than they should be: {', '.join(wrong) or 'none'}; "
+        f"graded again in {second:.0f} s, {'the same bytes' if content == again else 'DIFFERENT BYTES'}"
         f"{'; AN ATTACK LEFT A FILE' if changed else ''}"
     )
     return [row("grade a class", first, _ALLOWED, note)]

@@ -107,6 +107,11 @@ def _enter(config: dict[str, Any]) -> None:
     os.umask(0o022)
     _mount("none", "/", None, _RECURSIVE | _PRIVATE)
     _mount("tmpfs", root, "tmpfs", _NO_SUID | _NO_DEVICES, "size=1m,mode=755")
+    for name in ("tmp", "proc"):
+        Path(root, name).mkdir(exist_ok=True)
+    disk = f"size={config['disk']},nr_inodes=4096,mode=1777"
+    _mount("tmpfs", f"{root}/tmp", "tmpfs", _NO_SUID | _NO_DEVICES | _NO_EXEC, disk)
+    # The writable folder comes first: what Python needs may lie below it.
     for path in config["visible"]:
         _show(path, root)
     for path in config["hidden"]:
@@ -115,10 +120,6 @@ def _enter(config: dict[str, Any]) -> None:
         _show(f"/dev/{name}", root, devices=True)
     Path(root, "etc").mkdir(exist_ok=True)
     Path(root, "etc/passwd").write_text(f"student:x:{config['user']}:{config['user']}::/tmp:/bin/false\n")
-    for name in ("tmp", "proc"):
-        Path(root, name).mkdir(exist_ok=True)
-    disk = f"size={config['disk']},nr_inodes=4096,mode=1777"
-    _mount("tmpfs", f"{root}/tmp", "tmpfs", _NO_SUID | _NO_DEVICES | _NO_EXEC, disk)
     with contextlib.suppress(OSError):  # refused in some containers; Python does without
         _mount("proc", f"{root}/proc", "proc", _READ_ONLY | _NO_SUID | _NO_DEVICES | _NO_EXEC)
     os.chdir(root)
