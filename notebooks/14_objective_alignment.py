@@ -359,9 +359,21 @@ for count in counts:
         rank = int((span.values > 1e-6 * span.values[0]).sum())
         spans.append({"M": count, "loss": kind, "rank": rank, "effective": span.effective})
 spans = pd.DataFrame(spans)
+most = spans[spans["M"] == max(counts)].set_index("loss")["effective"]
+own_told = (
+    "With M = "
+    + f"{max(counts)}: effective rank "
+    + ", ".join(f"{value:.0f} ({kind})" for kind, value in most.items())
+    + "."
+)
+if most.iloc[-1] < most.iloc[0]:
+    own_told += " What is bounded by nothing is concentrated all the same: by (c) a decorrelation gradient pulls hardest where correlations are strongest, and evenly only once these are gone."
+chapter.glue("own_told", own_told)
 spans.pivot_table(index="loss", columns="M", values=["rank", "effective"], sort=False).round(0).astype(int)
 
 # %% [markdown]
+# {glue:text}`own_told`
+#
 # And now the objectives as they are trained, heads included. A head is a network, its derivative differs from image to image, and so the bounds of {prf:ref}`prop-alignment-span` hold at the head's output and *not* at the embedding, unless the head is linear, as it is for
 # labels and captions. What matters is then not the bound but the measurement. We declare the measure before we look: Paper S's own formula, $(\sum s)^2/\sum s^2$, of the singular values of 2,048 gradients, all $D$ of them.
 
@@ -406,7 +418,7 @@ if aligned is not None:
         axes[1].plot(told.mean(), row, marker=figures.marker_of(family), color=figures.color_of(family), ms=7)
     axes[1].set_yticks(range(len(order)), [f"{name}  ({COMPARED[name]})" for name, _ in order], fontsize=7.5)
 axes[1].set_xlim(0, dim)
-axes[1].set_xlabel(f"effective rank of the gradients (D = {dim})")
+axes[1].set_xlabel(f"effective rank, of {dim}")
 chapter.figure(
     figure,
     name="alignment-spans",
@@ -840,9 +852,9 @@ chapter.glue("trained_told", trained_told)
 # %% tags=["hide-input"]
 CHANGES = {
     "whitened": "whitened",
-    "projected-16": "projected to 16 dimensions",
-    "pixels-1": "pixels appended, same length",
-    "map": "not averaged over places",
+    "projected-16": "projected to 16",
+    "pixels-1": "pixels appended",
+    "map": "whole map",
 }
 moves = pd.DataFrame()
 if table is not None and "unchanged:jer" in table:
@@ -900,8 +912,7 @@ if len(moves):
     trained_moves = moves[moves["family"] != "random"]
     rows = []
     for change, title in (
-        CHANGES
-        | {"projected-32": "projected to 32 dimensions", "pixels-0.3": "pixels appended, .3 of the length"}
+        CHANGES | {"projected-32": "projected to 32", "pixels-0.3": "pixels appended at .3"}
     ).items():
         gain = {
             what: trained_moves[f"{change}:{what}"] - trained_moves[f"unchanged:{what}"]

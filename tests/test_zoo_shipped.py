@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from typer.testing import CliRunner
 
 from bindery import binding, encoders, protocol, zoo_results
 from bindery import scenes as sc
 from bindery.errors import DataError
 from bindery.provenance import sha256_file
 from bindery.zoo import release
+from bindery.zoo.cli import app
 
 SHIPPED = release.cards()
 pytestmark = pytest.mark.skipif(not SHIPPED, reason="no zoo weights are shipped in this checkout")
@@ -71,3 +73,9 @@ def test_results_table_agrees_with_the_shipped_weights() -> None:
         assert row["weights_sha256"] == SHIPPED[name].sha256
         result = binding.evaluate(protocol.embedder(release.load(name).module)(images), trials)
         assert result.accuracy == pytest.approx(row["jitter_accuracy"], abs=0.01)
+
+
+def test_retraining_tells_its_cost_before_it_starts() -> None:
+    told = CliRunner().invoke(app, ["retrain", "--dry"])
+    assert told.exit_code == 0 and f"{len(SHIPPED)} trainings" in told.output
+    assert all(name in told.output for name in SHIPPED)

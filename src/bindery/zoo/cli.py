@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from bindery.zoo.records import ZooCard
 
 app = typer.Typer(help="Tiny encoders that differ in their objective only.", no_args_is_help=True)
 console = Console()
@@ -154,15 +157,45 @@ def check(
 def retrain(
     name: Annotated[str | None, typer.Argument(help="A shipped encoder; all when left out.")] = None,
     folder: Folder = None,
+    dry: Annotated[bool, typer.Option("--dry", help="Only tell what it costs.")] = False,
 ) -> None:
     """Train shipped encoders again from their cards, about half a CPU minute each, into a folder of yours."""
     from bindery.zoo import release
+
+    chosen = [release.card(name)] if name else list(release.cards().values())
+    _tell_cost(chosen)
+    if dry:
+        return
     from bindery.zoo.train import train as run_training
 
-    for card in [release.card(name)] if name else release.cards().values():
+    for card in chosen:
         trained = run_training(card.config(), progress=True)
         again = release.save(trained, _folder(folder), card.name)
         console.print(f"{card.name}  loss {again.final_loss:.4g} (shipped: {card.final_loss:.4g})")
+
+
+def _tell_cost(chosen: list[ZooCard]) -> None:
+    """CPU time of trainings as it was measured when they were made, where the table of the run knows it."""
+    from bindery import zoo_results
+    from bindery.errors import DataError
+
+    try:
+        took = zoo_results.read().drop_duplicates("weights_sha256").set_index("weights_sha256")
+    except DataError:
+        console.print(f"{len(chosen)} trainings; their CPU time is not on record here")
+        return
+    seconds = [float(took["training_cpu_s"].get(card.sha256, float("nan"))) for card in chosen]
+    known = [value for value in seconds if value == value]
+    for card, value in zip(chosen, seconds, strict=True):
+        console.print(
+            f"{card.name}  {card.images:,} images, "
+            + (f"{value:.0f} CPU s" if value == value else "no record")
+        )
+    if known:
+        mean = sum(known) / len(known)
+        console.print(
+            f"{len(chosen)} trainings, about {mean * len(chosen) / 3600:.2f} CPU hours on one thread"
+        )
 
 
 @app.command()
