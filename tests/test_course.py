@@ -107,7 +107,7 @@ def test_answers_are_judged_rightly_for_every_seed(path: Path) -> None:
         failed = [outcome.sentence for outcome in told if outcome.sentence]
         assert not [sentence for sentence in failed if sentence.startswith(UNCHECKED)], failed
         assert bool(failed) == path.stem.startswith("wrong"), failed
-        assert all(20 < len(sentence) < 300 and "\n" not in sentence for sentence in failed)
+        assert all(10 < len(sentence) < 300 and "\n" not in sentence for sentence in failed)
 
 
 def test_the_shipped_solution_is_accepted_and_its_tasks_names_suffice(exercise: Exercise) -> None:
