@@ -298,6 +298,27 @@ def test_what_is_printed_is_kept_up_to_a_limit(shut: isolation.Isolation) -> Non
     assert ask.printed.startswith("hello ") and len(ask.printed) <= 4096
 
 
+def test_without_walls_time_and_what_it_started_still_end() -> None:
+    code = """
+import os, subprocess, sys
+def folder(): return os.getcwd()
+def start():
+    try:
+        return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(99)"], start_new_session=True).pid
+    except OSError:
+        return 0
+def hang():
+    while True: pass
+"""
+    with answers.Answers([(1, code)], replace(LIMITS, call=0.5), isolated=False) as ask:
+        folder, child = ask("folder"), ask("start")
+        assert Path(folder).is_dir()
+        with pytest.raises(answers.CheckFailed, match="hang did not finish in time"):
+            ask("hang")
+        assert not Path(folder).exists()
+        assert child == 0 or not Path(f"/proc/{child}").exists()
+
+
 def test_a_sandbox_that_cannot_be_built_is_no_fault_of_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bindery.course.grader.sandbox._visible", lambda: ["/nowhere"])
     with pytest.raises(SandboxError):
@@ -330,6 +351,7 @@ def d(ask, rng): assert ask("f") == 7
     )  # fmt: skip
     assert [part.points for part in result.parts] == [0, 0, 0, 1]
     assert all("cannot be checked" in part.feedback for part in result.parts[:3])
+    assert result.parts[2].feedback == "This answer cannot be checked: ValueError."
 
 
 def test_a_check_that_hangs_ends_with_the_submission(
@@ -376,6 +398,7 @@ def test_the_exercise_is_named_by_the_notebook_or_its_file() -> None:
         "02_exp_log", [(1, "\nx = 1\n"), (2, "\n# y")], "",
     )  # fmt: skip
     assert submissions.parse("ann.py", b"", known)[0] == ""
+    assert "more than 1 MB of code" in submissions.parse("ann.py", b"#" * (1 << 20 | 1), known)[2]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import resource
 import signal
 import sys
@@ -24,6 +25,7 @@ from bindery.course.grader.submissions import parse
 from bindery.errors import BinderyError
 
 _MEMORY = 4 << 30
+_OWN_FAULT = re.compile(r"^(This answer cannot be checked: \w+):.*", re.DOTALL)
 
 
 def main() -> None:
@@ -73,7 +75,8 @@ def _judge(job: dict[str, Any], content: bytes, tell: Any) -> None:
             outcome = run_checks(row, answers, exercise=exercise, seed=job["seed"])[-1]
             if answers.trouble:
                 raise SandboxError(answers.trouble)
-            tell(got=outcome.got, sentence=outcome.sentence or "")
+            # Of a check's own exception the kind is enough: its message may quote the check or a teacher's path.
+            tell(got=outcome.got, sentence=_OWN_FAULT.sub(r"\1.", outcome.sentence or ""))
     tell(printed=answers.printed)
 
 

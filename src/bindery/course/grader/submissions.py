@@ -15,6 +15,7 @@ from bindery.course.grader.answers import clean
 from bindery.errors import DataError, InputError
 
 LARGEST = 10 << 20
+_MOST_CODE = 1 << 20
 KINDS = (".ipynb", ".py")
 _CELL = re.compile(r"^# %%.*$", re.MULTILINE)
 
@@ -97,7 +98,7 @@ def parse(name: str, content: bytes, known: Collection[str]) -> tuple[str, list[
         return in_name, [], "The file is no text."
     if name.endswith(".py"):
         blocks = [block for block in _CELL.split(text) if block.strip()]
-        return in_name, _numbered(blocks), ""
+        return (in_name, *_numbered(blocks))
     try:
         notebook = json.loads(text)
     except (ValueError, RecursionError):
@@ -106,7 +107,7 @@ def parse(name: str, content: bytes, known: Collection[str]) -> tuple[str, list[
         return in_name, [], "The file is no notebook of version 4: it has no list of cells."
     sources = [_source(cell) for cell in notebook["cells"]]
     told = _metadata(notebook)
-    return told if told in known else in_name, _numbered([code for code in sources if code is not None]), ""
+    return (told if told in known else in_name, *_numbered([code for code in sources if code is not None]))
 
 
 def _metadata(notebook: dict[str, Any]) -> str:
@@ -130,10 +131,12 @@ def _source(cell: Any) -> str | None:
     return source if isinstance(source, str) else None
 
 
-def _numbered(sources: list[str]) -> list[tuple[int, str]]:
-    """Cells from 1, as text that can be sent; those in another language (``%%bash``) left out."""
+def _numbered(sources: list[str]) -> tuple[list[tuple[int, str]], str]:
+    """Cells from 1, as text that can be sent, those in another language (``%%bash``) left out; what is wrong."""
+    if sum(map(len, sources)) > _MOST_CODE:
+        return [], f"There is more than {_MOST_CODE >> 20} MB of code."
     cells = [(number, code.encode("utf-8", "replace").decode()) for number, code in enumerate(sources, 1)]
-    return [(number, code) for number, code in cells if not code.startswith("%%")]
+    return [(number, code) for number, code in cells if not code.startswith("%%")], ""
 
 
 def _printable(name: str) -> str:
