@@ -551,3 +551,14 @@ def test_a_measurement_at_the_end_of_a_cell_is_one_readable_line() -> None:
     assert (
         made._repr_markdown_().replace("\N{NO-BREAK SPACE}", " ") == "`share` 0.857 [0.5, 0.9] of 1, n = 28"
     )
+
+
+def test_a_claim_links_to_the_cell_that_measured_it() -> None:
+    chapter = "02_the_sphere"
+    assert markdown.chapter_link(chapter, 7) == '<a href="02_the_sphere.html#in-7">02 the sphere</a>'
+    assert (
+        markdown.chapter_link(chapter)
+        == markdown.chapter_link(chapter, float("nan"))
+        == "[02 the sphere](02_the_sphere.ipynb)"
+    )
+    assert markdown.chapter_link("99_no_page", 7) == "99 no page"

@@ -24,12 +24,14 @@ from rich.console import Console
 import bindery
 import toy_book
 from bindery.errors import BinderyError
+from bindery.runner import pages
 from bindery.runner.build import Options, _alone, build, make_plan
 from bindery.runner.chapters import ancestors, read_chapters, select
 from bindery.runner.imports import Library
 from bindery.runner.inputs import Hashes
 from bindery.runner.profiles import load_profile
 from bindery.runner.project import Project
+from bindery.runner.schedule import Outcome
 
 SMOKE = Options("smoke", jobs=2, book=False)
 
@@ -469,3 +471,17 @@ def test_profile_defaults_reach_the_chapters_that_declare_them(tmp_path: Path) -
     values = load_profile(notebooks, "p", read_chapters(notebooks))
     assert values["01_one"] == {"n_samples": 7, "scale": 2.0, "mode": "plain"}
     assert values["02_two"] == {"ending": "well", "seconds": 1.0} and values["03_three"] == {}
+
+
+def test_a_page_has_an_anchor_at_the_cell_that_measured(book: Path) -> None:
+    records = book / "records.json"
+    records.write_text(json.dumps({
+        "records": [{"measured_in": 2}, {"measured_in": None}],
+        "measurements": [{"measured_in": 3}, {"measured_in": 4, "cell": "G.T1.x"}],
+    }))  # fmt: skip
+    notebook = book / "book/chapters/02_two.ipynb"
+    page = json.loads(pages._page(notebook, Outcome("ran"), pages._measuring(records)))
+    places = {cell.get("execution_count"): i for i, cell in enumerate(page["cells"])}
+    anchors = [i for i, cell in enumerate(page["cells"]) if "measured-here" in "".join(cell["source"])]
+    assert anchors == [places[n] - 1 for n in (2, 4) if n in places] != []
+    assert pages._measuring(book / "absent.json") == set()

@@ -39,14 +39,18 @@ def chip(verdict: str) -> str:
     return f'<span class="verdict verdict-{kind}">{html_escape(verdict)}</span>'
 
 
-def chapter_link(chapter: str) -> str:
-    """A link to the chapter's page, or its plain name when the book has no such page."""
+def chapter_link(chapter: str, cell: float | None = None) -> str:
+    """A link to the chapter's page, at the cell ``In [n]`` when one is told; its plain name without such a page."""
     name = chapter.partition("_")[2].replace("_", " ") or chapter
     told = f"{chapter[:2]} {name}" if name != chapter else name
     root = project_root()
     contents = (root / "_toc.yml").read_text(encoding="utf-8")
     exists = (root / "notebooks" / f"{chapter}.py").is_file() and f"chapters/{chapter}\n" in f"{contents}\n"
-    return f"[{escape(told)}]({chapter}.ipynb)" if exists else escape(told)
+    if not exists:
+        return escape(told)
+    if cell is None or pd.isna(cell):
+        return f"[{escape(told)}]({chapter}.ipynb)"
+    return f'<a href="{chapter}.html#in-{cell:.0f}">{html_escape(told)}</a>'
 
 
 def claims_table(board: pd.DataFrame) -> str:
@@ -65,7 +69,7 @@ def _claim_cells(row: Mapping[Any, Any]) -> dict[str, str]:
     where = escape(f"{SOURCES[row['paper']][1]}, {row['where']}")
     return {
         "verdict": "<br>".join(filter(None, [chip(row["verdict"]), row["class"]])),
-        "claim": f"{escape(row['statement'])}<br>*{where}*; {chapter_link(row['chapter'])}",
+        "claim": f"{escape(row['statement'])}<br>*{where}*; {chapter_link(row['chapter'], row['cell'])}",
         "reported": escape(row["reported"]),
         "found here": "<br>".join(lines),
     }
@@ -132,7 +136,7 @@ def cells_table(cells: pd.DataFrame) -> str:
                 else f"{row['difference']:+.3g}".replace("-", "−"),
                 "kind of run": escape(f"{row['class']}{trial}"),
                 "run on": escape(row["run on"]),
-                "measured in": chapter_link(row["chapter"]),
+                "measured in": chapter_link(row["chapter"], row["measured in"]),
             }
         )
     return table(rows)

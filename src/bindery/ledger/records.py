@@ -48,6 +48,8 @@ class Measured(Strict):
     cell: str | None = None
     """Id of the published cell in ``book/reported`` that this number stands beside."""
     chapter: Annotated[str, Field(pattern=CHAPTER_PATTERN)]
+    measured_in: Annotated[int, Field(gt=0)] | None = None
+    """n of the chapter's cell ``In [n]`` that measured it."""
     profile: Text
     parameters: dict[str, Any] = Field(default_factory=dict)
     provenance: Provenance

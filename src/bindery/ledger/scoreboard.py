@@ -25,8 +25,9 @@ def scoreboard(files: Files | None = None) -> pd.DataFrame:
     """Claims × records, sorted by verdict: one row a record, and one for each claim that has none.
 
     Columns: claim, paper, group, where, statement, reported, quantity, variant, headline, value, low, high,
-    n, p, verdict (a trial run says so), class, chapter, profile, encoders, data, protocol, contributor,
-    analogue (what an offline run is, or why none can exist), command (when not run).
+    n, p, verdict (a trial run says so), class, chapter, cell (n of ``In [n]``), profile,
+    encoders, data, protocol, contributor, analogue (what an offline run is, or why none can exist), command
+    (when not run).
     """
     recorded = _by_claim(load_records() if files is None else files)
     rows = []
@@ -78,7 +79,7 @@ def compare_cells(files: Files | None = None) -> pd.DataFrame:
                 rows.append(_cell_row(item.cell, cells.loc[item.cell], item))
     columns = [
         "cell", "paper", "table", "data", "encoder", "method", "setting", "metric", "reported", "ours",
-        "low", "high", "difference", "class", "run on", "chapter", "profile", "contributor",
+        "low", "high", "difference", "class", "run on", "chapter", "measured in", "profile", "contributor",
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=columns)
 
@@ -121,6 +122,7 @@ def _record_row(claim: Claim, record: Record) -> dict[str, Any]:
         "verdict": told(verdict(claim, record.value, record.ci), record.trial, record.profile),
         "class": class_of_record(claim, record),
         "chapter": record.chapter,
+        "cell": _cell(record),
         "profile": record.profile,
         "encoders": ", ".join(record.encoders),
         "data": ", ".join(record.data),
@@ -132,7 +134,7 @@ def _record_row(claim: Claim, record: Record) -> dict[str, Any]:
 
 
 def _not_run_row(claim: Claim) -> dict[str, Any]:
-    nothing = dict.fromkeys(("value", "low", "high", "n", "p"))
+    nothing = dict.fromkeys(("value", "low", "high", "n", "p", "cell"))
     empty = dict.fromkeys(("variant", "class", "profile", "encoders", "data", "protocol", "contributor"), "")
     return (
         _claim_row(claim)
@@ -146,6 +148,11 @@ def _not_run_row(claim: Claim) -> dict[str, Any]:
             "command": chapter_command(claim.chapter),
         }
     )
+
+
+def _cell(item: Measured) -> int | None:
+    """n of the cell that measured it, which only this book's own run can point at."""
+    return None if item.contributed else item.measured_in
 
 
 def _cell_row(cell: str, published: Any, item: Measured) -> dict[str, Any]:
@@ -166,6 +173,7 @@ def _cell_row(cell: str, published: Any, item: Measured) -> dict[str, Any]:
             "class": class_of(comparable, item),
             "run on": "; ".join((", ".join(item.encoders), ", ".join(item.data))).strip("; "),
             "chapter": item.chapter,
+            "measured in": _cell(item),
             "profile": item.profile,
             "contributor": (item.contributor or "anonymous") if item.contributed else "",
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -187,6 +188,7 @@ def _store(
     content |= {
         "ci": None if ci is None else tuple(_plain(bound) for bound in ci),
         "chapter": _chapter(),
+        "measured_in": _cell_number(),
         "profile": provenance.profile,
         "parameters": given,
         "provenance": provenance,
@@ -201,3 +203,10 @@ def _store(
     so_far = read_file(path) if path.exists() else RecordFile(chapter=item.chapter)
     write_file(so_far.with_item(item), path)
     return item
+
+
+def _cell_number() -> int | None:
+    """n of the notebook cell ``In [n]`` that runs now; None outside a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return None if shell is None else int(shell.execution_count)

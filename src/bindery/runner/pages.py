@@ -36,8 +36,9 @@ def publish(
         if outcome.status in {"failed", "skipped", "missing"}:
             write_atomic(page, _json(_stub(chapter, outcome)))
             continue
-        write_atomic(page, _page(outputs.path(name, NOTEBOOK), outcome))
-        if (records := outputs.path(name, RECORDS)).is_file():
+        records = outputs.path(name, RECORDS)
+        write_atomic(page, _page(outputs.path(name, NOTEBOOK), outcome, _measuring(records)))
+        if records.is_file():
             wanted.add(pages / "records" / f"{name}.json")
             write_atomic(pages / "records" / f"{name}.json", records.read_bytes())
         folder = outputs.path(name, FIGURES)
@@ -48,15 +49,30 @@ def publish(
     _remove_old(pages, wanted)
 
 
-def _page(notebook: Path, outcome: Outcome) -> bytes:
-    if outcome.status != "stale":
-        return notebook.read_bytes()
+def _page(notebook: Path, outcome: Outcome, measuring: set[int]) -> bytes:
+    """The executed notebook, with an anchor ``in-n`` before every cell that measured a claim."""
     page = nbformat.read(notebook, as_version=4)
-    note = _admonition(
-        "warning", "This page is older than its inputs", f"Since it was executed: {outcome.why}."
-    )
-    page.cells.insert(1, _markdown(note, "out-of-date"))
+    cells = []
+    for cell in page.cells:
+        if cell.get("execution_count") in measuring:
+            anchor = f"in-{cell['execution_count']}"
+            cells.append(_markdown(f'<div class="measured-here" id="{anchor}"></div>', anchor))
+        cells.append(cell)
+    if outcome.status == "stale":
+        note = f"Since it was executed: {outcome.why}."
+        told = _admonition("warning", "This page is older than its inputs", note)
+        cells.insert(1, _markdown(told, "out-of-date"))
+    page.cells = cells
     return _json(page)
+
+
+def _measuring(records: Path) -> set[int]:
+    """Numbers of the cells that recorded something for the scoreboard: a claim, or a published cell's twin."""
+    if not records.is_file():
+        return set()
+    file = json.loads(records.read_text("utf-8"))
+    shown = file.get("records", []) + [item for item in file.get("measurements", []) if item.get("cell")]
+    return {item["measured_in"] for item in shown if item.get("measured_in")}
 
 
 def _stub(chapter: ChapterSource, outcome: Outcome) -> Any:
