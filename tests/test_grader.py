@@ -278,7 +278,7 @@ def test_a_part_that_kills_the_worker_costs_no_other_part(shut: isolation.Isolat
 def test_a_cell_that_raises_does_not_hide_the_next_and_is_told(shut: isolation.Isolation) -> None:
     cells = [
         (1, "%matplotlib inline\n!ls\nfrom bindery.course import check"),
-        (2, "1 / 0"),
+        (2, "get_ipython().run_line_magic('time', '')\n1 / 0"),
         (3, "def f(a, b=2):\n    a += b\n    return (a, {'s': a.sum()})\ncheck('x', globals())"),
     ]
     given = np.arange(3.0)
@@ -397,6 +397,8 @@ def test_the_exercise_is_named_by_the_notebook_or_its_file() -> None:
     assert submissions.parse("a/ann_02_exp_log.py", b"# %%\nx = 1\n# %% [markdown]\n# y", known) == (
         "02_exp_log", [(1, "\nx = 1\n"), (2, "\n# y")], "",
     )  # fmt: skip
+    script = b"\xef\xbb\xbf# In[ ]:\n\nx = 1\n\n# In[12]:\n\ny"
+    assert [code.strip() for _, code in submissions.parse("03_mean.py", script, known)[1]] == ["x = 1", "y"]
     assert submissions.parse("ann.py", b"", known)[0] == ""
     assert "more than 1 MB of code" in submissions.parse("ann.py", b"#" * (1 << 20 | 1), known)[2]
 

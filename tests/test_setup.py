@@ -175,7 +175,7 @@ def test_imports_go_one_way() -> None:
         figures
         chapter
         runner
-        course
+        course coursework
         cli
     """.strip().splitlines()
     rank = {name: level for level, names in enumerate(order) for name in names.split()}

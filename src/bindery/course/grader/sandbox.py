@@ -87,24 +87,23 @@ class Sandbox:
         self, limits: Limits, *, isolated: bool, hidden: Sequence[Path] = (), core: int | None = None
     ) -> None:
         self.limits, self.printed, self._count = limits, b"", 0
-        self._folder = tempfile.mkdtemp(prefix="bindery-")
-        request, self._requests = os.pipe()
-        self._replies, reply = os.pipe()
-        config = {
-            "parent": os.getpid(), "isolated": isolated, "core": core, "folder": self._folder,
-            "pipes": [request, reply],
-            "visible": _visible(), "hidden": _inside(_visible(), [checking.CHECKS, *hidden]),
-            "user": 30000 + os.getpid() % 30000, "disk": limits.disk * _MB, "seconds": int(limits.whole) + 5,
-            "limits": _portable(limits, isolated), "environment": _environment(self._folder, isolated),
-            "command": [
-                sys.executable, "-s", "-P", "-m", "bindery.course.grader.worker",
-                str(request), str(reply), "isolated" if isolated else "open",
-            ],
-        }  # fmt: skip
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_SUPERVISOR), json.dumps(config)], pass_fds=(request, reply),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
+        try:
+            self._folder = tempfile.mkdtemp(prefix="bindery-")
+            request, self._requests = os.pipe()
+            self._replies, reply = os.pipe()
+            config = {
+                "parent": os.getpid(), "isolated": isolated, "core": core, "folder": self._folder,
+                "pipes": [request, reply], "command": _command(request, reply, isolated),
+                "visible": _visible(), "hidden": _inside(_visible(), [checking.CHECKS, *hidden]),
+                "user": 30000 + os.getpid() % 30000, "disk": limits.disk * _MB, "seconds": int(limits.whole) + 5,
+                "limits": _portable(limits, isolated), "environment": _environment(self._folder, isolated),
+            }  # fmt: skip
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(_SUPERVISOR), json.dumps(config)], pass_fds=(request, reply),
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise SandboxError(f"no process or pipe: {error.strerror}") from error
         os.close(request)
         os.close(reply)
         os.set_blocking(self._requests, False)
@@ -223,6 +222,11 @@ def _wait(readable: list[int], writable: list[int], clock: Clock) -> None:
     """Until a pipe is ready; raises TimeoutError when the clock runs out."""
     while not any(select.select(readable, writable, [], clock.wait())):
         pass
+
+
+def _command(request: int, reply: int, isolated: bool) -> list[str]:
+    mode = "isolated" if isolated else "open"
+    return [sys.executable, "-s", "-P", "-m", "bindery.course.grader.worker", str(request), str(reply), mode]
 
 
 def _portable(limits: Limits, isolated: bool) -> dict[str, int]:

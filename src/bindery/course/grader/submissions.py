@@ -17,7 +17,7 @@ from bindery.errors import DataError, InputError
 LARGEST = 10 << 20
 _MOST_CODE = 1 << 20
 KINDS = (".ipynb", ".py")
-_CELL = re.compile(r"^# %%.*$", re.MULTILINE)
+_CELL = re.compile(r"^# (?:%%.*|In\[[ \d]*\]:)$", re.MULTILINE)  # jupytext's and nbconvert's marks
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def parse(name: str, content: bytes, known: Collection[str]) -> tuple[str, list[
     """
     in_name = max((one for one in known if one in name.rpartition("/")[2]), key=len, default="")
     try:
-        text = content.decode("utf-8")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         return in_name, [], "The file is no text."
     if name.endswith(".py"):
