@@ -33,7 +33,7 @@ def main() -> None:
     except OSError:
         if sys.argv[3] == "isolated":
             raise
-    bindery.course.check = _mute
+    vars(bindery.course)["check"] = _mute
     random.seed(0)
     np.random.seed(0)  # noqa: NPY002 - the student's code may use the old generator
     ours, theirs = sys.modules["__main__"], types.ModuleType("__main__")
