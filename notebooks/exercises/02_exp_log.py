@@ -46,6 +46,8 @@ seed: int = 0  # the class's seed: it draws the inputs of the check
 # %%
 import numpy as np
 
+Array = np.ndarray
+
 # %% [markdown] tags=["hint"]
 # `np.sinc(t)` is $\sin(\pi t)/(\pi t)$, with the right value at zero. For the angle, think of the chord $|u - \mu|$ and of the
 # other chord $|u + \mu|$: $\theta = 2\,\mathrm{atan2}(|u-\mu|, |u+\mu|)$. The part of $u$ that lies in the sheet can be had without subtracting two nearly
@@ -53,7 +55,7 @@ import numpy as np
 
 
 # %%
-def exp(tangents: np.ndarray, base: np.ndarray) -> np.ndarray:
+def exp(tangents: Array, base: Array) -> Array:
     """(N, D): where the (N, D) arrows lead from the (D,) base."""
     # <solution>
     length = np.linalg.norm(tangents, axis=1, keepdims=True)
@@ -61,7 +63,7 @@ def exp(tangents: np.ndarray, base: np.ndarray) -> np.ndarray:
     # </solution>
 
 
-def log(points: np.ndarray, base: np.ndarray) -> np.ndarray:
+def log(points: Array, base: Array) -> Array:
     """(N, D): arrows from the (D,) base to the (N, D) points."""
     # <solution>
     chord = points - base

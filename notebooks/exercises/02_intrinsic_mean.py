@@ -49,6 +49,8 @@ import numpy as np
 
 from bindery.sphere import distance, exp, log
 
+Array = np.ndarray
+
 # %% [markdown] tags=["hint"]
 # Start at the weighted arithmetic mean, scaled to length one. Stop by the length of the step, not by its number; allow hundreds of steps.
 # `log(points, base)` gives the arrows as rows; `exp(arrow, base)` takes one arrow as well as many. Each `exp` rounds a
@@ -56,7 +58,7 @@ from bindery.sphere import distance, exp, log
 
 
 # %%
-def intrinsic_mean(points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def intrinsic_mean(points: Array, weights: Array) -> Array:
     """(D,) mean of (N, D) unit rows with (N,) weights."""
     # <solution>
     weights = weights / weights.sum()
@@ -73,8 +75,12 @@ def intrinsic_mean(points: np.ndarray, weights: np.ndarray) -> np.ndarray:
     # </solution>
 
 
-def certificate(points: np.ndarray, weights: np.ndarray, mean: np.ndarray) -> tuple[float, float]:
-    """Length of the weighted sum of arrows, and the largest angle to a point with weight."""
+def certificate(
+    points: Array,
+    weights: Array,
+    mean: Array,
+) -> tuple[float, float]:
+    """Length of the weighted sum of arrows, and the largest angle."""
     # <solution>
     weights = weights / weights.sum()
     gradient = np.linalg.norm(weights @ log(points, mean))

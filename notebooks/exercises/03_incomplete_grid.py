@@ -43,13 +43,15 @@ seed: int = 0  # the class's seed: it draws the inputs of the check
 # %%
 import numpy as np
 
+Array = np.ndarray
+
 # %% [markdown] tags=["hint"]
 # NaN times zero is NaN: pick the available pairs, or replace the others by zero, before you sum. For least squares, write one row for each available pair with a one
 # in the column of its attribute and a one in that of its object. The columns are linearly dependent, which is the gauge; `np.linalg.lstsq` does not mind.
 
 
 # %%
-def marginal_means(values: np.ndarray, present: np.ndarray) -> np.ndarray:
+def marginal_means(values: Array, present: Array) -> Array:
     """(A, O, D) sums of marginal means over the available pairs."""
     # <solution>
     filled = np.where(present[..., None], values, 0.0)
@@ -59,7 +61,7 @@ def marginal_means(values: np.ndarray, present: np.ndarray) -> np.ndarray:
     # </solution>
 
 
-def least_squares(values: np.ndarray, present: np.ndarray) -> np.ndarray:
+def least_squares(values: Array, present: Array) -> Array:
     """(A, O, D) of the additive table nearest to the available pairs."""
     # <solution>
     n_a, n_o = present.shape
@@ -70,8 +72,8 @@ def least_squares(values: np.ndarray, present: np.ndarray) -> np.ndarray:
     # </solution>
 
 
-def company(beta: np.ndarray, present: np.ndarray) -> np.ndarray:
-    """(A, D) mean object effect among the objects seen with each attribute."""
+def company(beta: Array, present: Array) -> Array:
+    """(A, D) mean effect of the objects seen with each attribute."""
     # <solution>
     return present @ beta / present.sum(axis=1, keepdims=True)
     # </solution>

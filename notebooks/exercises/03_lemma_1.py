@@ -47,13 +47,15 @@ import numpy as np
 
 from bindery.sphere import frechet_mean, log
 
+Array = np.ndarray
+
 # %% [markdown] tags=["hint"]
 # `frechet_mean(rows).point` is the intrinsic mean of the rows of a matrix, and `log(rows, base)` takes rows too: flatten the grid, and
 # give it its shape back. Which axis is averaged away for an attribute?
 
 
 # %%
-def directions(points: np.ndarray) -> dict[str, np.ndarray]:
+def directions(points: Array) -> dict[str, Array]:
     """Mean and slice means of an (A, O, D) grid of unit vectors."""
     # <solution>
     rows = points.reshape(-1, points.shape[-1])
@@ -63,7 +65,7 @@ def directions(points: np.ndarray) -> dict[str, np.ndarray]:
     # </solution>
 
 
-def violation(points: np.ndarray) -> float:
+def violation(points: Array) -> float:
     """Root mean square length of what the sums of directions miss."""
     # <solution>
     found = directions(points)

@@ -46,6 +46,8 @@ seed: int = 0  # the class's seed: it draws the inputs of the check
 # %%
 import numpy as np
 
+Array = np.ndarray
+
 # %% [markdown] tags=["hint"]
 # For an image of a seen pair there is one bias from which on it is wrong, unless it is wrong at any bias. For one of an unseen pair there is one
 # bias from which on it is right, unless it never is. Collect these biases; between two neighbours nothing happens, so evaluate the accuracies
@@ -54,9 +56,13 @@ import numpy as np
 
 # %%
 def accuracies(
-    true: np.ndarray, rival_seen: np.ndarray, rival_unseen: np.ndarray, is_seen: np.ndarray, bias: float
+    true: Array,
+    rival_seen: Array,
+    rival_unseen: Array,
+    is_seen: Array,
+    bias: float,
 ) -> tuple[float, float]:
-    """Fractions right at one bias: of images of seen pairs, of images of unseen pairs."""
+    """Fractions right at one bias, of images of seen and of unseen pairs."""
     # <solution>
     own = true + np.where(is_seen, 0, bias)
     right = (own > rival_seen) & (own > rival_unseen + bias)
@@ -64,7 +70,12 @@ def accuracies(
     # </solution>
 
 
-def area(true: np.ndarray, rival_seen: np.ndarray, rival_unseen: np.ndarray, is_seen: np.ndarray) -> float:
+def area(
+    true: Array,
+    rival_seen: Array,
+    rival_unseen: Array,
+    is_seen: Array,
+) -> float:
     """Exact area under the curve, between 0 and 1."""
     # <solution>
     lost = (true - rival_unseen)[is_seen & (true > rival_seen)]  # wrong from here on
@@ -92,7 +103,7 @@ rival_seen, rival_unseen = rng.standard_normal(300) + 0.8, rng.standard_normal(3
 scores = (true, rival_seen, rival_unseen, is_seen)
 
 
-def curve(biases: np.ndarray) -> np.ndarray:
+def curve(biases: Array) -> Array:
     return np.array([accuracies(*scores, bias) for bias in biases]).T
 
 

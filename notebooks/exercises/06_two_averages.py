@@ -42,13 +42,19 @@ seed: int = 0  # the class's seed: it draws the inputs of the check
 # %%
 import numpy as np
 
+Array = np.ndarray
+
 # %% [markdown] tags=["hint"]
 # A group without training images has weight zero. A printed number with one decimal stands for everything within 0.05 of it; the accuracies were rounded too,
 # so grant it a little more: 0.1 in all.
 
 
 # %%
-def averages(correct: np.ndarray, groups: np.ndarray, train_groups: np.ndarray) -> dict[str, float]:
+def averages(
+    correct: Array,
+    groups: Array,
+    train_groups: Array,
+) -> dict[str, float]:
     """Both averages and the worst group's accuracy, as fractions."""
     # <solution>
     names = np.unique(groups)
@@ -62,7 +68,12 @@ def averages(correct: np.ndarray, groups: np.ndarray, train_groups: np.ndarray) 
     # </solution>
 
 
-def printed_average(accuracies: np.ndarray, n_test: np.ndarray, n_train: np.ndarray, printed: float) -> str:
+def printed_average(
+    accuracies: Array,
+    n_test: Array,
+    n_train: Array,
+    printed: float,
+) -> str:
     """Which of the averages, if any, a table prints, to 0.1."""
     # <solution>
     fits = [abs(np.average(accuracies, weights=n) - printed) <= 0.1 for n in (n_test, n_train)]

@@ -42,6 +42,8 @@ seed: int = 0  # the class's seed: it draws the inputs of the check
 # %%
 import numpy as np
 
+Array = np.ndarray
+
 # %% [markdown] tags=["hint"]
 # Only $\operatorname{tr} C^2$ is badly biased, because the noise of an entry of $\hat C$ is squared with it. Where are two estimates of $C$ whose noise is
 # independent? Half of the rows each: what is the expectation of $\operatorname{tr}(\hat C_1 \hat C_2)$?
@@ -50,7 +52,7 @@ import numpy as np
 
 
 # %%
-def participation_ratio(x: np.ndarray) -> float:
+def participation_ratio(x: Array) -> float:
     """Plug-in value of (N, D) rows, between 1 and min(N - 1, D)."""
     # <solution>
     centred = x - x.mean(axis=0)
@@ -60,13 +62,13 @@ def participation_ratio(x: np.ndarray) -> float:
 
 
 def expected_isotropic(n: int, d: int) -> float:
-    """Plug-in value to expect of n isotropic normal rows in d dimensions."""
+    """Plug-in value to expect of n isotropic rows in d dimensions."""
     # <solution>
     return n * d / (n + d)
     # </solution>
 
 
-def corrected(x: np.ndarray) -> float:
+def corrected(x: Array) -> float:
     """Estimate of the participation ratio without the bias of few rows."""
     # <solution>
     first, second = (np.cov(half, rowvar=False) for half in (x[::2], x[1::2]))

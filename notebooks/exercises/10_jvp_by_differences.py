@@ -46,11 +46,14 @@ seed: int = 0  # the class's seed: it draws the inputs of the check
 # %%
 import numpy as np
 
+Array = np.ndarray
 
-def network(w1: np.ndarray, w2: np.ndarray, x: np.ndarray, kind: str = "tanh") -> np.ndarray:
+
+def network(w1: Array, w2: Array, x: Array, kind: str = "tanh") -> Array:
     """Output of the network for one input."""
     hidden = w1 @ x
-    return w2 @ (np.tanh(hidden) if kind == "tanh" else np.maximum(hidden, 0))
+    active = np.tanh(hidden) if kind == "tanh" else np.maximum(hidden, 0)
+    return w2 @ active
 
 
 # %% [markdown] tags=["hint"]
@@ -59,28 +62,28 @@ def network(w1: np.ndarray, w2: np.ndarray, x: np.ndarray, kind: str = "tanh") -
 
 
 # %%
-def jvp(w1: np.ndarray, w2: np.ndarray, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+def jvp(w1: Array, w2: Array, x: Array, v: Array) -> Array:
     """Jacobian at x times v, exactly, for tanh."""
     # <solution>
     return w2 @ ((1 - np.tanh(w1 @ x) ** 2) * (w1 @ v))
     # </solution>
 
 
-def difference(w1: np.ndarray, w2: np.ndarray, x: np.ndarray, v: np.ndarray, h: float) -> np.ndarray:
+def difference(w1: Array, w2: Array, x: Array, v: Array, h: float) -> Array:
     """Central difference along v with step h, for tanh."""
     # <solution>
     return (network(w1, w2, x + h * v) - network(w1, w2, x - h * v)) / (2 * h)
     # </solution>
 
 
-def good_step(w1: np.ndarray, w2: np.ndarray, x: np.ndarray, v: np.ndarray) -> float:
+def good_step(w1: Array, w2: Array, x: Array, v: Array) -> float:
     """A step that makes the central difference right to seven digits."""
     # <solution>
     return float(np.cbrt(np.finfo(float).eps) / np.linalg.norm(v))
     # </solution>
 
 
-def switching(w1: np.ndarray, x: np.ndarray, v: np.ndarray, h: float) -> list[int]:
+def switching(w1: Array, x: Array, v: Array, h: float) -> list[int]:
     """Hidden units that a rectifier switches between x - hv and x + hv."""
     # <solution>
     before, after = w1 @ (x - h * v) > 0, w1 @ (x + h * v) > 0

@@ -41,8 +41,10 @@ seed: int = 0  # the class's seed: it draws the inputs of the check
 # %%
 import numpy as np
 
+Array = np.ndarray
 
-def network(w1: np.ndarray, w2: np.ndarray, x: np.ndarray) -> np.ndarray:
+
+def network(w1: Array, w2: Array, x: Array) -> Array:
     """Outputs of (N, inputs) rows."""
     return np.tanh(x @ w1.T) @ w2.T
 
@@ -52,14 +54,14 @@ def network(w1: np.ndarray, w2: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 # %%
-def jacobian(w1: np.ndarray, w2: np.ndarray, x: np.ndarray) -> np.ndarray:
+def jacobian(w1: Array, w2: Array, x: Array) -> Array:
     """(outputs, inputs) derivative at x."""
     # <solution>
     return (w2 * (1 - np.tanh(w1 @ x) ** 2)) @ w1
     # </solution>
 
 
-def push_forward(j: np.ndarray, sigma: np.ndarray) -> np.ndarray:
+def push_forward(j: Array, sigma: Array) -> Array:
     """Covariance of j times a vector of covariance sigma."""
     # <solution>
     return j @ sigma @ j.T
@@ -67,8 +69,13 @@ def push_forward(j: np.ndarray, sigma: np.ndarray) -> np.ndarray:
 
 
 def simulate(
-    w1: np.ndarray, w2: np.ndarray, x: np.ndarray, sigma: np.ndarray, n: int, seed: int
-) -> np.ndarray:
+    w1: Array,
+    w2: Array,
+    x: Array,
+    sigma: Array,
+    n: int,
+    seed: int,
+) -> Array:
     """(outputs, outputs) covariance of the outputs of n random inputs."""
     # <solution>
     z = np.random.default_rng(seed).standard_normal((n, len(x)))

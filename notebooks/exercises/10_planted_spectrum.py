@@ -47,13 +47,15 @@ seed: int = 0  # the class's seed: it draws the inputs of the check
 # %%
 import numpy as np
 
+Array = np.ndarray
+
 # %% [markdown] tags=["hint"]
 # $U \operatorname{diag}(s) V^{\mathsf T}$ with orthonormal columns in $U$ and $V$: the Q of a QR decomposition of a Gaussian matrix has them. The limit of $p \ln p$ at zero is zero,
 # but `0 * np.log(0)` is NaN.
 
 
 # %%
-def planted(s: np.ndarray, rows: int, columns: int, seed: int) -> np.ndarray:
+def planted(s: Array, rows: int, columns: int, seed: int) -> Array:
     """Random (rows, columns) matrix with singular values s."""
     # <solution>
     rng = np.random.default_rng(seed)
@@ -63,7 +65,7 @@ def planted(s: np.ndarray, rows: int, columns: int, seed: int) -> np.ndarray:
     # </solution>
 
 
-def effective_ranks(matrix: np.ndarray) -> dict[str, float]:
+def effective_ranks(matrix: Array) -> dict[str, float]:
     """The three effective ranks, under pr, entropy and pr_variance."""
     # <solution>
     s = np.linalg.svd(matrix, compute_uv=False)

@@ -42,12 +42,14 @@ seed: int = 0  # the class's seed: it draws the inputs of the check
 # %%
 import numpy as np
 
+Array = np.ndarray
+
 # %% [markdown] tags=["hint"]
 # Sort first. For the last task: compute the value $q$ of the sketch `jacobian @ g` with `g` of shape (columns, k), and solve $q = (kr + 2)/(k + r + 1)$ for $r$.
 
 
 # %%
-def rank_at(s: np.ndarray, k: int) -> float:
+def rank_at(s: Array, k: int) -> float:
     """Effective rank from the k largest singular values."""
     # <solution>
     top = np.sort(s)[::-1][:k]
@@ -55,7 +57,7 @@ def rank_at(s: np.ndarray, k: int) -> float:
     # </solution>
 
 
-def directions_needed(s: np.ndarray, share: float) -> int:
+def directions_needed(s: Array, share: float) -> int:
     """Smallest k whose value is at least that share of the full one."""
     # <solution>
     top = np.sort(s)[::-1]
@@ -64,7 +66,7 @@ def directions_needed(s: np.ndarray, share: float) -> int:
     # </solution>
 
 
-def rank_free_of_k(jacobian: np.ndarray, k: int, seed: int) -> float:
+def rank_free_of_k(jacobian: Array, k: int, seed: int) -> float:
     """Estimate of the full (sum s^2)^2 / sum s^4 from k random products."""
     # <solution>
     g = np.random.default_rng(seed).standard_normal((jacobian.shape[1], k))
@@ -87,14 +89,10 @@ from bindery import figures
 figures.style()
 ks = np.arange(1, 301)
 figure, axis = plt.subplots(figsize=(5.4, 3))
-for power, look in ((1.0, "-"), (0.5, "--"), (0.1, ":")):
-    s = np.arange(1, 501.0) ** -power
-    axis.plot(
-        ks,
-        [rank_at(s, k) for k in ks],
-        look,
-        label=f"$s_i \\propto i^{{-{power:g}}}$: {rank_at(s, 500):.0f} in all",
-    )
+for reach, look in ((30, "-"), (60, "--"), (200, ":")):
+    s = np.exp(-np.arange(3000) / reach)
+    label = f"{rank_at(s, len(s)):.0f} in all"
+    axis.plot(ks, [rank_at(s, k) for k in ks], look, label=label)
 axis.plot(ks, ks, color="0.6", lw=0.8)
 axis.axvline(32, color="0.4", ls="--", lw=0.9)
 axis.set_xlabel("k")
@@ -104,9 +102,9 @@ axis.legend()
 figures.finish(
     figure,
     "exercise-saturation",
-    "Effective rank against k for three power laws. Near k of thirty-two the three curves are close together just below "
+    "Effective rank against k for three spectra. Near k of thirty-two the three curves are close together just below "
     "the diagonal; their ends at k of three hundred are far apart.",
-    "Three spectra that differ manifold in effective rank read alike at $k = 32$ (dashed).",
+    "Singular values that fall exponentially, at three rates. At $k = 32$ (dashed) the three read alike.",
 )
 
 # %% [markdown] tags=["solution"]

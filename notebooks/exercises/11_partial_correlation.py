@@ -40,12 +40,14 @@ seed: int = 0  # the class's seed: it draws the inputs of the check
 # %%
 import numpy as np
 
+Array = np.ndarray
+
 # %% [markdown] tags=["hint"]
 # `np.linalg.lstsq(design, target, rcond=None)[0]` fits; the constant is a column of ones in the design. When a family leaves, its encoders no longer have a say in the fit on $z$ either.
 
 
 # %%
-def partial_correlation(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> float:
+def partial_correlation(x: Array, y: Array, z: Array) -> float:
     """Correlation of x and y given the columns of z."""
     # <solution>
     design = np.column_stack([np.ones(len(x)), z])
@@ -55,7 +57,12 @@ def partial_correlation(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> float:
     # </solution>
 
 
-def without_each_family(x: np.ndarray, y: np.ndarray, z: np.ndarray, family: list[str]) -> dict[str, float]:
+def without_each_family(
+    x: Array,
+    y: Array,
+    z: Array,
+    family: list[str],
+) -> dict[str, float]:
     """Partial correlation of the rest, by the family left out."""
     # <solution>
     names = np.array(family)

@@ -51,6 +51,8 @@ from scipy import stats
 from bindery.scenes import render, training_scenes
 from bindery.zoo.train import Config, build, train
 
+Array = np.ndarray
+
 PROBE = torch.from_numpy(render(training_scenes(96, seed=12345), 32))
 
 
@@ -65,14 +67,13 @@ def mirrored(images: torch.Tensor) -> torch.Tensor:
 
 
 def configuration(condition: str, images: int, seed: int) -> Config:
-    """A tiny encoder and its training; ``build`` makes it untrained, ``train`` trains it."""
-    return Config(
-        "vicreg", condition, seed=seed, images=images, per_step=32, scenes=512, width=8, bfloat16=False
-    )
+    """What ``build`` makes untrained and ``train`` trains."""
+    small = {"per_step": 32, "scenes": 512, "width": 8, "bfloat16": False}
+    return Config("vicreg", condition, seed=seed, images=images, **small)
 
 
 @torch.no_grad()
-def embed(backbone: torch.nn.Module, images: torch.Tensor) -> np.ndarray:
+def embed(backbone: torch.nn.Module, images: torch.Tensor) -> Array:
     """(N, D) embeddings in evaluation mode."""
     return backbone.eval()(images).double().numpy()
 
@@ -83,8 +84,8 @@ def embed(backbone: torch.nn.Module, images: torch.Tensor) -> np.ndarray:
 
 
 # %%
-def invariance(embeddings: np.ndarray, changed: np.ndarray) -> float:
-    """Mean cosine of matching rows minus that of others, about the common mean."""
+def invariance(embeddings: Array, changed: Array) -> float:
+    """Mean cosine of matching rows minus that of all others."""
     # <solution>
     mean = np.vstack([embeddings, changed]).mean(axis=0)
     a, b = embeddings - mean, changed - mean
@@ -97,8 +98,9 @@ def invariance(embeddings: np.ndarray, changed: np.ndarray) -> float:
 
 def experiment(condition: str, images: int, seed: int) -> dict:
     """The record of one training."""
-
     # <solution>
+    config = configuration(condition, images, seed)
+
     def measured(backbone: torch.nn.Module) -> dict[str, float]:
         plain = embed(backbone, PROBE)
         return {
@@ -106,7 +108,6 @@ def experiment(condition: str, images: int, seed: int) -> dict:
             "mirror": invariance(plain, embed(backbone, mirrored(PROBE))),
         }
 
-    config = configuration(condition, images, seed)
     before = measured(build(config).backbone)
     trained = train(config, progress=False)
     told = {"condition": condition, "images": images, "seed": seed, "losses": list(trained.losses)}
@@ -115,7 +116,7 @@ def experiment(condition: str, images: int, seed: int) -> dict:
 
 
 def what_moved(first: list[dict], second: list[dict]) -> dict[str, str]:
-    """For hue and mirror: up, down or unclear from the first condition to the second."""
+    """For hue and mirror: up, down or unclear, first to second."""
     # <solution>
     told = {}
     for name in ("hue", "mirror"):

@@ -1,4 +1,4 @@
-"""An exercise as a page of the book: task, folded hint, gap, folded solution, check, folded discussion."""
+"""An exercise as a page of the book: task, folded hint, gap, folded solution, check, picture, discussion."""
 
 from __future__ import annotations
 
@@ -43,10 +43,11 @@ def download_of(name: str) -> str:
 def syllabus(exercises: Mapping[str, Exercise], titles: Mapping[str, str]) -> str:
     """The table of all exercises as Markdown; ``titles`` are those of the chapters, by id."""
     lines = ["| exercise | after chapter | it needs | minutes | points | kind |", "|---|---|---|--:|--:|---|"]
+    known = {name: one.title for name, one in exercises.items()}
     for one in exercises.values():
-        needs = ", ".join(_chapter(name, titles) for name in one.prerequisites if name != one.chapter)
+        needs = ", ".join(_link(name, titles, known) for name in one.prerequisites if name != one.chapter)
         lines.append(
-            f"| {{doc}}`{one.title} <chapters/exercises/{one.id}>` | {_chapter(one.chapter, titles)} | {needs} "
+            f"| {_link(one.id, titles, known)} | {_link(one.chapter, titles, known)} | {needs} "
             f"| {one.minutes:g} | {one.points:g} | {one.level} |"
         )
     minutes, points = sum(e.minutes for e in exercises.values()), sum(e.points for e in exercises.values())
@@ -54,9 +55,11 @@ def syllabus(exercises: Mapping[str, Exercise], titles: Mapping[str, str]) -> st
     return "\n".join(lines)
 
 
-def _chapter(name: str, titles: Mapping[str, str]) -> str:
-    """A link to a chapter; any other prerequisite stands as it is."""
-    return f"{{doc}}`{titles[name]} <chapters/{name}>`" if name in titles else name
+def _link(name: str, chapters: Mapping[str, str], exercises: Mapping[str, str]) -> str:
+    """A link to a chapter or an exercise; any other prerequisite stands as it is."""
+    if name in exercises:
+        return f"{{doc}}`{exercises[name]} <chapters/exercises/{name}>`"
+    return f"{{doc}}`{chapters[name]} <chapters/{name}>`" if name in chapters else name
 
 
 def _cells(notebook: Any, *, solutions: bool) -> Iterator[Any]:
@@ -74,6 +77,8 @@ def _cells(notebook: Any, *, solutions: bool) -> Iterator[Any]:
         elif cell.cell_type == "markdown" and "hint" in tags:
             yield _folded(cell, "Hint", "tip")
         else:
+            if "demo" in tags:
+                cell.metadata.tags = [*tags, "hide-input"]
             yield cell
 
 
