@@ -782,12 +782,12 @@ pd.DataFrame(beside).style.hide(axis="index").set_table_styles(
 #
 # :::{exercise}
 # :label: ex-sensitivity-own
-# Put the untrained one-layer network of {ref}`the page on own encoders <own-encoder>` on {numref}`fig-sensitivity-scatter` (`-p own_encoder=my_encoder.py:tiny`) and say what its place means for "JER predicts binding". Then take an encoder of yours and append to its output $0.05$ times a fixed random linear map of the pixels. What happens to its JER, and what to its binding?
+# Put the untrained one-layer network of {ref}`the page on own encoders <own-encoder>` on {numref}`fig-sensitivity-scatter` (`-p own_encoder=my_encoder.py:tiny`) and say what its place means for "JER predicts binding". Then take an encoder of yours and append to its output a fixed random linear map of the pixels (`interventions.with_pixels`), first at a tenth of its length, then at all of it. What happens to its JER, and what to its binding?
 # :::
 #
 # :::{solution} ex-sensitivity-own
 # :class: dropdown
-# The untrained network has nearly the highest JER there is and binds about as well as it overlaps pixels: high JER is not sufficient. A random linear map of the pixels has many equal singular values, so a little of it lifts the small singular values of the whole and JER with them, while the cosine hardly changes. JER can be moved without moving what the encoder does. It is a
+# The untrained network has nearly the highest JER there is and binds about as well as it overlaps pixels: high JER is not sufficient. A random linear map of the pixels has many equal singular values, so enough of it lifts the small singular values of the whole, and JER with them. Whether binding follows depends on what was there before: an encoder that binds worse than pixels gains, one that binds better loses ({doc}`14_objective_alignment` has both). JER can be moved without making the encoder any better. It is a
 # diagnostic of encoders as they are trained, not a target to optimise.
 # :::
 #

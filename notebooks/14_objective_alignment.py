@@ -32,10 +32,7 @@
 # the encoder binds. We check each link by itself, then the whole chain in an experiment that was written down before it was run.
 
 # %% tags=["parameters"]
-encoders: list[str] = [
-    "vicreg",
-    "clip-bag",
-]  # of the zoo, for the first-order theory; the first also for what is computed again below
+encoders: list[str] = ["vicreg", "clip-bag"]  # of the zoo; the first one is computed again below
 n_images: int = 3  # scenes at which responses are taken
 n_draws: int = 200  # perturbations of each
 noise: list[float] = [0.0001, 0.001, 0.01, 0.03, 0.1, 0.3]  # standard deviations of pixel noise
@@ -46,9 +43,7 @@ counts: list[int] = [2, 4, 8, 16, 32, 64, 128, 256]  # negatives, prompts or cla
 draws: int = 10000  # bootstrap draws over families, as declared
 trials: int = 400  # binding trials for changes computed here; the kept values are for 400
 widths: list[int] = [4, 8, 16, 32]  # of untrained networks, for JER against D
-rerun: list[
-    str
-] = []  # trainings of the zoo to make again here, a minute each: vicreg-covariance10.0-s0, barlow-photometric-flip-s0, ...
+rerun: list[str] = []  # trainings to make again here, such as vicreg-covariance10.0-s0
 rerun_images: int = 65536  # their budget; the declared one is 65536
 simulations: int = 4000  # of studies with the encoders of the suite
 suite: list[str] = []  # encoders for the open question; the paper profile names 26
