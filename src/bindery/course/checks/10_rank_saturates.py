@@ -61,12 +61,12 @@ def free(ask: Ask, rng: np.random.Generator) -> None:
     """Mean over seeds, at two k far below the rank."""
     for s in (np.full(int(rng.integers(40, 70)), 2.0), np.arange(1, 81.0) ** -0.35):
         jacobian, truth = planted(rng, s), float((s**2).sum() ** 2 / (s**4).sum())
-        for k in (16, 30):
+        for k in (24, 36):
             seeds = rng.integers(1 << 30, size=20).tolist()
             got = [float(numbers(ask("rank_free_of_k", jacobian, k, one), "rank_free_of_k")) for one in seeds]
             expect(
-                abs(np.mean(got) / truth - 1) < 0.15,
-                "rank_free_of_k is more than 15 % away from the rank of the whole Jacobian, averaged over seeds: it "
+                abs(np.mean(got) / truth - 1) < 0.2,
+                "rank_free_of_k is more than 20 % away from the rank of the whole Jacobian, averaged over seeds: it "
                 "still depends on k, or is of s and not of its squares.",
             )
 
