@@ -26,7 +26,7 @@ def available() -> list[str]:
 
 def main(names: list[str]) -> int:
     """Run the named benchmarks (all by default); returns the exit status."""
-    console = Console()
+    console = Console() if sys.stdout.isatty() else Console(width=160)
     known = available()
     if unknown := sorted(set(names) - set(known)):
         console.print(f"unknown benchmark {', '.join(unknown)}; there are: {', '.join(known)}")
