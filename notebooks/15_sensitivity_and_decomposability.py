@@ -52,7 +52,7 @@ import json
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from IPython.display import display
+from IPython.display import Markdown, display
 
 from bindery import figures, inference, protocol, zoo_results, zoo_verdicts
 from bindery.chapter import start
@@ -78,6 +78,19 @@ OUTCOMES = {
     "auc_GDE": "AUC GDE",
     "auc_GDE least squares": "AUC GDE l. s.",
 }
+SHORT = {
+    "additive": "adds up",
+    "share_attribute": "attribute",
+    "share_object": "object",
+    "share_interaction": "interaction",
+    "auc_LDE raw": "LDE raw",
+    "auc_LDE unit": "LDE unit",
+    "auc_GDE": "GDE",
+    "auc_GDE least squares": "GDE l. s.",
+    "attribute_alone": "attribute alone",
+    "object_alone": "object alone",
+}
+GRIDS = {"scenes: shape × place": "place", "scenes: shape × colour": "colour", "emoji-colours": "emoji"}
 BESIDE = {"jitter_swap": "swap choice", "object_alone": "shape alone"}
 NOT_KEPT = "Not here: results/decomposability.json or results/zoo.parquet. python tools/measure_beyond.py and bindery zoo measure make them."
 
@@ -230,19 +243,11 @@ if gaps:
     )
 else:
     print("the grids measured here are not those of the kept results, so that the two cannot be compared")
-fresh.set_index(["encoder", "data"])[
-    [
-        "additive",
-        "share_attribute",
-        "share_object",
-        "share_interaction",
-        "auc_LDE raw",
-        "auc_LDE unit",
-        "auc_GDE",
-        "auc_GDE least squares",
-        "object_alone",
-    ]
-].style.format("{:.2f}")
+fresh.assign(data=fresh["data"].map(GRIDS)).set_index(["encoder", "data"])[list(SHORT)].rename(
+    columns=SHORT
+).style.format("{:.2f}").set_caption(
+    "Shares of variance between pairs, AUC in points, and accuracies for one factor alone"
+)
 
 
 # %% tags=["remove-cell"]
@@ -275,7 +280,15 @@ if measured:
     head = panels[condition]
     chapter.glue("n_objectives", len(head))
     chapter.glue("n_families", head["family"].nunique())
-    chapter.glue("seeds_told", f"{int(head['n_seeds'].min())} to {int(head['n_seeds'].max())}")
+    fewest, most = int(head["n_seeds"].min()), int(head["n_seeds"].max())
+    chapter.glue(
+        "seeds_told",
+        f"{most} seeds averaged"
+        if fewest == most > 1
+        else f"{fewest} to {most} seeds averaged"
+        if most > 1
+        else "one seed each",
+    )
     chapter.glue("add_low", format(head["additive"].min(), ".2f"))
     chapter.glue("add_high", format(head["additive"].max(), ".2f"))
     chapter.glue("auc_low", format(head["auc_GDE least squares"].min(), ".1f"))
@@ -303,7 +316,7 @@ else:
 # %% [markdown]
 # ## The zoo
 #
-# {glue:text}`n_objectives` objectives in {glue:text}`n_families` families, one network, one width, one budget, {glue:text}`seeds_told` seeds averaged; nothing else differs. All add up well, from {glue:text}`add_low` to {glue:text}`add_high`, for a dull reason: places hold {glue:text}`place_share` % of the variance between pairs, shapes {glue:text}`shape_share` % and the interaction
+# {glue:text}`n_objectives` objectives in {glue:text}`n_families` families, one network, one width, one budget, {glue:text}`seeds_told`; nothing else differs. All add up well, from {glue:text}`add_low` to {glue:text}`add_high`, for a dull reason: places hold {glue:text}`place_share` % of the variance between pairs, shapes {glue:text}`shape_share` % and the interaction
 # {glue:text}`interaction_share` %. A large share of one strong factor is easily had. The AUC spreads much wider, from {glue:text}`auc_low` to {glue:text}`auc_high` points, and the two outcomes correlate by {glue:text}`r_outcomes` only. So a third outcome is shown beside: *weaker factor*, $E_\text{weaker}/(E_\text{weaker} + E_{w})$, how much of what the weaker factor does is the same everywhere.
 
 # %% tags=["hide-input"]
@@ -384,9 +397,7 @@ if measured:
     shown = shown[shown["target"].isin(["additive", "auc_GDE least squares"])]
     display(
         shown.assign(predictor=shown["predictor"].map(PREDICTORS))
-        .set_index(["outcome", "predictor"])[
-            ["n", "r", "low", "high", "spearman", "p_perm", "p_adj", "loo_low", "loo_high"]
-        ]
+        .set_index(["outcome", "predictor"])[["n", "r", "low", "high", "spearman", "p_perm", "p_adj"]]
         .round(2)
     )
 else:
@@ -449,17 +460,21 @@ if measured:
     if second:
         at = coefficients[coefficients["condition"] == second].set_index(["predictor", "target"])
         told = f"In the {second} condition (n = {int(at['n'].iloc[0])}) it is {cell('jer', 'additive')} and {cell('jer', 'auc_GDE least squares')} for JER, {cell('g_pr', 'additive')} and {cell('g_pr', 'auc_GDE least squares')} for G.PR. The two conditions have the same objectives, network and budget; where they disagree, the relation is one of the augmentation's, and not a law about encoders."
-    chapter.glue("second_told", told)
+    second_told = told
     chapter.glue("n_bold", int(((part["low"] > 0) | (part["high"] < 0)).sum()))
     chapter.glue("n_cells", len(part))
     chapter.glue("n_adjusted", int((part["p_adj"] < 0.05).sum()))
 else:
-    for key in ("jer_add", "jer_auc", "gpr_add", "gpr_auc", "second_told", "n_bold", "n_cells", "n_adjusted"):
+    for key in ("jer_add", "jer_auc", "gpr_add", "gpr_auc", "n_bold", "n_cells", "n_adjusted"):
         chapter.glue(key, "not measured")
 
 # %% [markdown]
-# In the {glue:text}`condition_told` condition JER correlates by {glue:text}`jer_add` with adding up and by {glue:text}`jer_auc` with telling apart; G.PR by {glue:text}`gpr_add` and {glue:text}`gpr_auc`. Of {glue:text}`n_cells` coefficients {glue:text}`n_bold` have an interval without zero, and {glue:text}`n_adjusted` an adjusted p below .05. With that many looks some are expected by luck. {glue:text}`second_told`
-#
+# In the {glue:text}`condition_told` condition JER correlates by {glue:text}`jer_add` with adding up and by {glue:text}`jer_auc` with telling apart; G.PR by {glue:text}`gpr_add` and {glue:text}`gpr_auc`. Of {glue:text}`n_cells` coefficients {glue:text}`n_bold` have an interval without zero, and {glue:text}`n_adjusted` an adjusted p below .05. With that many looks some are expected by luck.
+
+# %% tags=["remove-input"] mystnb={"markdown_format": "myst"}
+display(Markdown(second_told if measured else NOT_KEPT))
+
+# %% [markdown]
 # ### Or simply: does it see shapes?
 #
 # An encoder that tells shapes well on their own will tell pairs well. A predictor may then be nothing but a sign of that. So the accuracy of the nearest mean for shape *alone*, all pairs known, is taken out of both sides.
@@ -569,20 +584,10 @@ if measured:
         | (kept["family"].isin(["random"]) & (kept["size"] > 32))
         | kept["name"].isin(["pixels", "random-s0"])
     ]
-    columns = [
-        "additive",
-        "share_attribute",
-        "share_object",
-        "share_interaction",
-        "auc_LDE raw",
-        "auc_LDE unit",
-        "auc_GDE",
-        "auc_GDE least squares",
-        "attribute_alone",
-        "object_alone",
-    ]
+    shown = lite.assign(data=lite["data"].map(GRIDS), name=lite["name"].str.replace("efficientnet-", ""))
     display(
-        lite.set_index(["data", "name"])[columns]
+        shown.set_index(["data", "name"])[list(SHORT)]
+        .rename(columns=SHORT)
         .sort_index()
         .style.format("{:.2f}")
         .set_caption("Networks and codes outside the zoo, the zoo's untrained network among them")

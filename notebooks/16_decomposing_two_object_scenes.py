@@ -66,7 +66,7 @@ import json
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from IPython.display import display
+from IPython.display import Markdown, display
 
 from bindery import beyond, figures, inference, protocol, slot_codes, sphere, swap, zoo_results, zoo_verdicts
 from bindery import captions as cap
@@ -140,12 +140,12 @@ chapter.figure(
 #
 # With both exchanges the embedding divides further, by the sign with which a part answers to each of them. With $\chi = (\chi_\alpha, \chi_\omega) \in \{+,-\}^2$,
 #
-# $$ t_\chi(s) = \tfrac14\bigl(t(s) + \chi_\alpha\, t(\alpha s) + \chi_\omega\, t(\omega s) + \chi_\alpha\chi_\omega\, t(\alpha\omega s)\bigr), \qquad t = t_{++} + t_{-+} + t_{+-} + t_{--}, $$ (eq-swap-sectors)
+# $$ \begin{aligned} t_\chi(s) &= \tfrac14\bigl(t(s) + \chi_\alpha\, t(\alpha s) + \chi_\omega\, t(\omega s) + \chi_\alpha\chi_\omega\, t(\alpha\omega s)\bigr), \\ t &= t_{++} + t_{-+} + t_{+-} + t_{--}, \end{aligned} $$ (eq-swap-sectors)
 #
 # again pairwise uncorrelated. $t_{++}$ is the *bag*. $t_{-+}$ turns with the attributes alone and does not care about shapes: *which attribute is left*. $t_{+-}$ likewise: *which object is left*. And $t_{--}$ does not change when the two objects trade places altogether: *which attribute is with
 # which object*, wherever they stand. There are two natural ways to mend {eq}`eq-swap-slot-free`, and they fill different sectors:
 #
-# $$ \text{slot-indexed:}\quad u = \Exp_\mu\bigl(v^{L}_{a_1} + v^{L}_{o_1} + v^{R}_{a_2} + v^{R}_{o_2}\bigr), \qquad \text{pairs:}\quad u = \Exp_\mu\bigl(w_{a_1 o_1} + w_{a_2 o_2}\bigr) . $$ (eq-swap-codes)
+# $$ \begin{aligned} \text{slot-indexed:} \quad u &= \Exp_\mu\bigl(v^{L}_{a_1} + v^{L}_{o_1} + v^{R}_{a_2} + v^{R}_{o_2}\bigr), \\ \text{pairs:} \quad u &= \Exp_\mu\bigl(w_{a_1 o_1} + w_{a_2 o_2}\bigr) . \end{aligned} $$ (eq-swap-codes)
 #
 # The first keeps values apart and gives each *place* its own directions; it has nothing in $t_{--}$ (exercise {ref}`ex-swap-corollary`). The second gives each *pair* of values a direction, without places; it has nothing in $t_{-+}$ and $t_{+-}$. Both ideas are old: slots and
 # conjunctions are the two classical answers to the binding problem {cite}`smolensky1990,greff2020`. The table is computed, from random directions, on the sphere:
@@ -471,21 +471,36 @@ if len(kept):
     )
     opposite = (zoo_ways[0] > zoo_ways[1]) != (lite_ways[0] > lite_ways[1])
     ways_told = f"In the zoo ({condition}) the place sectors hold {100 * zoo_ways[0]:.0f} % on average and the pair sector {100 * zoo_ways[1]:.1f} %; in the {len(lite)} ImageNet networks {100 * lite_ways[0]:.1f} and {100 * lite_ways[1]:.0f} %."
+    bare = others[(others["condition"] == "ImageNet") & (others["family"] == "random")]
+    twin_told = "No untrained twin of an ImageNet network was measured."
+    if len(bare):
+        own = bare.iloc[0]
+        place, pair = (
+            own["share_attribute_in_place"] + own["share_object_in_place"],
+            own["share_attribute_with_object"],
+        )
+        twin_told = f"Is it the architecture, then? {own['name'].replace(', untrained', '')} without its training has {100 * place:.0f} % in place and {100 * pair:.1f} % as pairs."
+        moved = (place > pair) and (lite_ways[0] < lite_ways[1])
+        twin_told += (
+            " So it is the training on photographs that moves it from one to the other."
+            if moved
+            else " Training did not change which of the two is larger."
+        )
     for told, ways in (("zoo", zoo_ways), ("lite", lite_ways)):
         chapter.glue(f"{told}_place", f"{100 * ways[0]:.1f}")
         chapter.glue(f"{told}_pair", f"{100 * ways[1]:.1f}")
-    chapter.glue(
-        "ways_told",
-        ways_told + (" They bind in opposite ways." if opposite else " Both have more of the same kind."),
-    )
+    ways_told += " They bind in opposite ways." if opposite else " Both have more of the same kind."
 else:
-    print(NOT_KEPT)
-    for name in ("zoo_pair", "zoo_place", "lite_pair", "lite_place", "ways_told"):
+    ways_told = twin_told = NOT_KEPT
+    for name in ("zoo_pair", "zoo_place", "lite_pair", "lite_place"):
         chapter.glue(name, "not measured")
 
+# %% tags=["remove-input"] mystnb={"markdown_format": "myst"}
+display(Markdown(f"{ways_told} {twin_told}"))
+
 # %% [markdown]
-# {glue:text}`ways_told` An encoder with variance in the place sectors knows that *red is left* and that *the disc is left*; one with variance in the pair sector knows that *there is a red disc*, wherever. An average over places of local features makes a code of the second kind by itself: each place contributes a direction for what it
-# shows, and the sum forgets the place (exercise {ref}`ex-swap-pooling`). A network whose units see the whole picture, and its borders, can make one of the first.
+# An encoder with variance in the place sectors knows that *red is left* and that *the disc is left*; one with variance in the pair sector knows that *there is a red disc*, wherever. A sum over places of local features would be a code of the second kind: each place
+# contributes a direction for what it shows, and the sum forgets the place (exercise {ref}`ex-swap-pooling`). A network whose units see the whole picture, and its borders, can make one of the first.
 #
 # It has a consequence for {doc}`08_attribute_binding`. That benchmark asks for shape and *place* under other colours. An encoder that lies on the vertical axis can fail there, and know all the while which colour belongs to which shape. *Which* binding is tested decides who binds.
 
@@ -624,13 +639,6 @@ if len(kept):
         "n_indexed", int((panel["explained_values_slot_indexed"] > panel["explained_pairs_slot_free"]).sum())
     )
     chapter.glue("n_panel", len(panel))
-    decomposed = panel["explained_values_slot_indexed"].mean() > 0.8
-    chapter.glue(
-        "decompose_told",
-        "So two-object scenes do decompose, once places are factors too."
-        if decomposed
-        else "So slots alone do not make two-object scenes decompose.",
-    )
     chapter.glue("lite_free", format(100 * lite["explained_values_slot_free"].mean(), ".0f"))
     chapter.glue("lite_indexed", format(100 * lite["explained_values_slot_indexed"].mean(), ".0f"))
     chapter.glue("lite_pairs_free", format(100 * lite["explained_pairs_slot_free"].mean(), ".0f"))
@@ -642,7 +650,6 @@ else:
         "indexed",
         "n_indexed",
         "n_panel",
-        "decompose_told",
         "lite_free",
         "lite_indexed",
         "lite_pairs_free",
@@ -651,7 +658,7 @@ else:
         chapter.glue(name, "not measured")
 
 # %% [markdown]
-# Paper G's composition carried over to two objects explains {glue:text}`free` % of unseen scenes in the zoo on average. Giving each place its own directions brings {glue:text}`indexed` %. {glue:text}`decompose_told` {glue:text}`n_indexed` of {glue:text}`n_panel` objectives are nearer to
+# Paper G's composition carried over to two objects explains {glue:text}`free` % of unseen scenes in the zoo on average. Giving each place its own directions brings {glue:text}`indexed` %. Of the {glue:text}`n_panel` objectives {glue:text}`n_indexed` of {glue:text}`n_panel` objectives are nearer to
 # slots than to pairs. In the ImageNet networks values without slots explain {glue:text}`lite_free` %, with slots {glue:text}`lite_indexed` %, and pairs without slots {glue:text}`lite_pairs_free` %. For people the gain of slots is {glue:text}`duo_gain` points: what there is to explain is first of all the drawing and the bag of tones.
 #
 # ## Does the part tell who binds?
@@ -799,20 +806,23 @@ for name in language:
         )
 asked = pd.DataFrame(asked)
 public = asked[~asked["encoder"].str.startswith("zoo:")] if len(asked) else asked
-chapter.glue(
-    "public_told",
-    f"{len(public)} runs of public caption sets are in the table."
-    if len(public)
-    else "SugarCrepe, ARO and Winoground were not run here: no vision–language model and none of their images are on this machine.",
-)
 asked.set_index(["encoder", "captions"]).style.format(
     "{:.3f}", subset=[c for c in asked if c.startswith(("text", "choice"))]
 ).set_caption("Exchanged captions: antisymmetric share of the text, and choices of the images") if len(
     asked
 ) else "no encoder with text was named"
 
+# %% tags=["remove-input"] mystnb={"markdown_format": "myst"}
+display(
+    Markdown(
+        f"{len(public)} runs of public caption sets are in the table."
+        if len(public)
+        else "SugarCrepe, ARO and Winoground were **not run** here: no vision–language model and none of their images are on this machine."
+    )
+)
+
 # %% [markdown]
-# {glue:text}`public_told` An encoder trained with captions that list words without the link has had no reason to keep the order of words; one trained with phrases has. That the *text* moves is necessary; the choice shows whether the image moves along.
+# An encoder trained with captions that list words without the link has had no reason to keep the order of words; one trained with phrases has. That the *text* moves is necessary; the choice shows whether the image moves along.
 #
 # ## The claims
 #
