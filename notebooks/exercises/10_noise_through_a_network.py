@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   bindery:
-#     title: "Noise through a network: J Σ Jᵀ by simulation"
+#     title: "Noise through a network: JΣJᵀ by simulation"
 #     minutes: 45
 #     needs:
 #       data: []
@@ -24,7 +24,7 @@
 # ---
 
 # %% [markdown]
-# # Noise through a network: $J\Sigma J^{\mathsf T}$ by simulation
+# # Noise through a network: JΣJᵀ by simulation
 #
 # Paper S reads the Jacobian as follows: inputs that vary with covariance $\Sigma$ around $x$ make embeddings that vary with covariance $J\Sigma J^{\mathsf T}$, so a Jacobian of small effective rank lets the embedding
 # react in few ways. That is exact for a linear network and a statement about *small* $\Sigma$ for any other. Test it.

@@ -10,7 +10,8 @@ import nbformat
 
 from bindery.course.exercises import Exercise, derive_student, is_answer, with_gap, without_marks
 
-_PROMPT = {"code_prompt_show": "Show a solution", "code_prompt_hide": "Hide the solution"}
+_ANSWER = {"code_prompt_show": "Show a solution", "code_prompt_hide": "Hide the solution"}
+_PICTURE = {"code_prompt_show": "Show the code of the picture", "code_prompt_hide": "Hide the code"}
 _DOWNLOADS = "exercises"
 
 
@@ -78,7 +79,7 @@ def _cells(notebook: Any, *, solutions: bool) -> Iterator[Any]:
             yield _folded(cell, "Hint", "tip")
         else:
             if "demo" in tags:
-                cell.metadata.tags = [*tags, "hide-input"]
+                _fold_code(cell, _PICTURE)
             yield cell
 
 
@@ -92,9 +93,13 @@ def _answer(cell: Any, *, solutions: bool) -> Iterator[Any]:
         return
     yield nbformat.v4.new_markdown_cell(f"```python\n{gap}\n```")
     cell.source = without_marks(cell.source)
-    cell.metadata.tags = [*cell.metadata.get("tags", []), "hide-input"]
-    cell.metadata.mystnb = dict(_PROMPT)
+    _fold_code(cell, _ANSWER)
     yield cell
+
+
+def _fold_code(cell: Any, prompts: Mapping[str, str]) -> None:
+    cell.metadata.tags = [*cell.metadata.get("tags", []), "hide-input"]
+    cell.metadata.mystnb = dict(prompts)
 
 
 def _folded(cell: Any, title: str, kind: str) -> Any:

@@ -1,0 +1,3 @@
+# a tie is wrong
+def accuracy(right, wrong):
+    return (right > wrong).mean()
