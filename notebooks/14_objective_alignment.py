@@ -110,7 +110,7 @@ chapter.glue("r_jer", float(cells.loc["S.T2.jer.v2.r", "value"]))
 #
 # Let $f$ be the encoder, $z = f(x)$, and $x' = x + \delta$ with $\mathbb{E}\,\delta = 0$, $\operatorname{Cov}(\delta) = \Sigma$. Taylor's formula says
 #
-# $$ z' = z + J(x)\,\delta + O(|\delta|^2), \qquad \operatorname{Cov}(z' \mid x) \approx J(x)\,\Sigma\,J(x)^\top . $$ (eq-alignment-response)
+# $$ \begin{aligned} z' &= z + J(x)\,\delta + O(|\delta|^2), \\ \operatorname{Cov}(z' \mid x) &\approx J(x)\,\Sigma\,J(x)^\top . \end{aligned} $$ (eq-alignment-response)
 #
 # For pixel noise, $\Sigma = \sigma^2 I$, the right side is $\sigma^2 JJ^\top$: its spectrum is that of $J$ squared, and JER ({doc}`10_jacobian_effective_rank`) is a property of it. The approximation is exact in the limit. How small is small? We draw perturbations,
 # and compare the covariance of the true responses $f(x+\delta) - f(x)$ with that of $J\delta$ *over the same draws*, so that there is no sampling error between them. (Against $\sigma^2JJ^\top$ itself there is, and it has a closed form for Gaussian draws:
@@ -158,7 +158,7 @@ smallest = responses.query("perturbation == 'pixel noise' and size == @noise[0]"
 full = responses[responses["size"].eq(max(strengths)) & responses["perturbation"].ne("pixel noise")]
 responses.groupby(["perturbation", "size"], sort=False)[
     ["error", "sampled", "expected", "rank"]
-].mean().round(3)
+].mean().style.format("{:.3f}", na_rep="·")
 
 # %% tags=["hide-input"]
 figure, axes = plt.subplots(1, 2, figsize=(7, 2.9), sharey=True)
@@ -265,7 +265,7 @@ pull = torch.from_numpy(gr.loss_gradients(backbone, copy.deepcopy(objective), sm
 seen = torch.cat(batch_again().views)
 matrices = jacobians(backbone, seen)
 drops = []
-for size in (0.001, 0.01, 0.05):
+for size in (0.0003, 0.003, 0.03):
     for _ in range(8):
         delta = size * torch.randn(seen.shape, generator=generator)
         linear = float((pull * torch.einsum("ndm,nm->nd", matrices, delta.flatten(1))).sum())
@@ -300,17 +300,17 @@ agreement.rename("relative error of ΔL").round(3).to_frame()
 #
 # :::{prf:proposition} Where gradients lie
 # :label: prop-alignment-span
-# (a) *Classes.* For cross-entropy over $C$ classes with logits $Wz$, the gradients of all images lie in the row space of $W$, and in $C - 1$ dimensions of it.
-# (b) *Negatives and prompts.* For the same with $M$ keys $k_1, \dots, k_M$ in place of $W$ (other images, or captions), they lie in the span of the keys. With cosines in place of inner products, $g_i$ gains a component along $z_i$.
-# (c) *Decorrelation.* For $\sum_{a \neq b} C_{ab}^2$, with $C$ the covariance of the batch and $O$ its off-diagonal part, $g_i = \frac{4}{n-1}\, O\,(z_i - \bar z)$.
+# (i) *Classes.* For cross-entropy over $C$ classes with logits $Wz$, the gradients of all images lie in the row space of $W$, and in $C - 1$ dimensions of it.
+# (ii) *Negatives and prompts.* For the same with $M$ keys $k_1, \dots, k_M$ in place of $W$ (other images, or captions), they lie in the span of the keys. With cosines in place of inner products, $g_i$ gains a component along $z_i$.
+# (iii) *Decorrelation.* For $\sum_{a \neq b} C_{ab}^2$, with $C$ the covariance of the batch and $O$ its off-diagonal part, $g_i = \frac{4}{n-1}\, O\,(z_i - \bar z)$.
 # :::
 #
 # :::{prf:proof}
-# (a) $g = W^\top(p - y)$, and the entries of $p - y$ add to zero. (b) is (a) with the keys as rows; the gradient of $z/|z|$ is $(I - \hat z \hat z^\top)/|z|$, which subtracts a multiple of $\hat z$. (c) By the chain rule $\partial/\partial C = 2O$, and $\partial C_{ab}/\partial z_{i}$ gives
+# (i) $g = W^\top(p - y)$, and the entries of $p - y$ add to zero. (ii) is (i) with the keys as rows; the gradient of $z/|z|$ is $(I - \hat z \hat z^\top)/|z|$, which subtracts a multiple of $\hat z$. (iii) By the chain rule $\partial/\partial C = 2O$, and $\partial C_{ab}/\partial z_{i}$ gives
 # $\frac{1}{n-1}$ times the centred embedding, twice because $O$ is symmetric; the terms from the mean cancel.
 # :::
 #
-# So (a) and (b) are bounded by *how many things the loss compares with*; (c) is bounded by nothing but the batch, and vanishes only when $C$ is diagonal. Here are the three at real embeddings: the rank of the gradients, and their effective rank $(\sum s)^2/\sum s^2$, which asks how evenly the directions are used.
+# So (i) and (ii) are bounded by *how many things the loss compares with*; (iii) is bounded by nothing but the batch, and vanishes only when $C$ is diagonal. Here are the three at real embeddings: the rank of the gradients, and their effective rank $(\sum s)^2/\sum s^2$, which asks how evenly the directions are used.
 
 
 # %%
@@ -359,7 +359,7 @@ own_told = (
     + "."
 )
 if most.iloc[-1] < most.iloc[0]:
-    own_told += " What is bounded by nothing is concentrated all the same: by (c) a decorrelation gradient pulls hardest where correlations are strongest, and evenly only once these are gone."
+    own_told += " What is bounded by nothing is concentrated all the same: by (iii) a decorrelation gradient pulls hardest where correlations are strongest, and evenly only once these are gone."
 chapter.glue("own_told", own_told)
 spans.pivot_table(index="loss", columns="M", values=["rank", "effective"], sort=False).round(0).astype(int)
 
@@ -467,7 +467,7 @@ chapter.glue("span_told", span_told)
 #
 # The covariance $C$ that a decorrelation loss constrains is taken over a batch of *augmented* images. The law of total covariance splits it:
 #
-# $$ C = \underbrace{\operatorname{Cov}_x \mathbb{E}[z' \mid x]}_{B,\ \text{between images}} + \underbrace{\mathbb{E}_x \operatorname{Cov}(z' \mid x)}_{W,\ \text{within an image}}, \qquad W \approx \mathbb{E}_x\, J \Sigma J^\top . $$ (eq-alignment-split)
+# $$ \begin{aligned} C &= \underbrace{\operatorname{Cov}_x \mathbb{E}[z' \mid x]}_{B,\ \text{between images}} + \underbrace{\mathbb{E}_x \operatorname{Cov}(z' \mid x)}_{W,\ \text{within an image}}, \\ W &\approx \mathbb{E}_x\, J \Sigma J^\top . \end{aligned} $$ (eq-alignment-split)
 #
 # This is the paper's path from the loss to the Jacobian: an off-diagonal penalty on $C$ is one on $B + W$, hence on all of $J\Sigma J^\top$, and a lower bound on the diagonal keeps every coordinate responsive. It has a weak place.
 #
@@ -509,7 +509,7 @@ if aligned is not None:
     rest = aligned[~aligned["family"].isin(["variance-decorrelation", "control"])]["within_share"]
     within_told = f"After decorrelation training W is {100 * own.mean():.0f} % of the variance, against {100 * rest.mean():.0f} % on average elsewhere."
     within_told += (
-        " The part of C that contains the Jacobian is the smaller one: what these losses decorrelate is, for the most part, how *images* differ."
+        " The part of C that contains the Jacobian is the smaller one: what these losses decorrelate is, for the most part, how images differ."
         if own.mean() < 0.5
         else " So W is the larger part of what is decorrelated, as the theory needs."
     )
