@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bindery.course import checking
+from bindery.course import checking, plain
 from bindery.course.grader.answers import clean
 from bindery.course.grader.report import PartResult, Result
 from bindery.course.grader.sandbox import Limits
@@ -54,8 +54,9 @@ class Settings:
 
     def fingerprint(self) -> str:
         """Hash of all that decides an outcome, other than the submission."""
-        folders = [checking.CHECKS.parent, checking.CHECKS, Path(__file__).parent, self.private]
-        files = [path for folder in folders if folder is not None for path in sorted(folder.glob("*.py"))]
+        folders = [checking.CHECKS, Path(__file__).parent, self.private]
+        files = [Path(checking.__file__), Path(plain.__file__)]
+        files += [path for folder in folders if folder is not None for path in sorted(folder.glob("*.py"))]
         told = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
         own = len(list(self.private.glob("*.py"))) if self.private else 0
         return _hash([told, own, self.seed, asdict(self.limits), self.isolated])
