@@ -582,7 +582,7 @@ for condition, found in decided.items():
             "variant": f"declared, {condition}",
         }
         chapter.measure(f"declared:{claim}", line["estimate"], **details)
-outcome.style.set_table_styles([{"selector": "td", "props": "text-align: left"}]) if decided else NOT_RUN
+outcome.rename_axis("claim") if decided else NOT_RUN
 
 # %% [markdown]
 # Where a verdict is *open*, a declared seed is missing; *at floor* means that fewer than four label-free objectives beat an untrained network, and nothing is concluded. Intervals: the wider of Fisher's and the family bootstrap's for a coefficient; over families for a difference; over seeds between families.
@@ -711,7 +711,7 @@ if panels:
     )
     limit = told_control.get("photometric")
     if limit is not None and len(limit) and limit.iloc[0] < 0.5:
-        untrained_told += " That is below the bag ceiling: the declared run does not show that this network *can* bind within its budget, and an objective's failure in it is a failure within a minute of training."
+        untrained_told += " That is below the bag ceiling: the declared run does not show that this network can bind within its budget, and an objective's failure in it is a failure within a minute of training."
 chapter.glue("untrained_told", untrained_told)
 chapter.glue(
     "control_told",
@@ -955,7 +955,7 @@ if len(moves):
         effects.loc[CHANGES["whitened"]],
         effects.loc[CHANGES["map"]],
     )
-    changed_told = f"A random projection to 16 dimensions takes {-projected['ΔJER']:.1f} from JER and {100 * -projected['Δ accuracy']:+.1f} points from binding: JER is bounded by the number of dimensions. "
+    changed_told = f"A random projection to 16 dimensions takes {-projected['ΔJER']:.1f} from JER and {100 * -projected['Δ accuracy']:.1f} points from binding: JER is bounded by the number of dimensions. "
     changed_told += f"Whitening adds {white['ΔJER']:.1f} to JER and {100 * white['Δ accuracy']:.1f} points; the whole map {whole_map['ΔJER']:.1f} and {100 * whole_map['Δ accuracy']:.1f} points, the untrained network's own {100 * float((moves.loc[moves['family'] == 'random', 'map:accuracy'] - moves.loc[moves['family'] == 'random', 'unchanged:accuracy']).mean()):.1f}. "
     if abs(projected["Δ accuracy"]) < 0.05:
         changed_told += "JER can be moved without moving binding; where both move, they need not move for the same reason."
@@ -999,7 +999,7 @@ live.round(3)
 # %% [markdown]
 # ### JER against $D$
 #
-# Last, the length of the embedding. Untrained networks of one design, of different width, differ in nothing that one would call quality. The curve is that of a Jacobian with independent Gaussian entries.
+# Last, the length of the embedding. Untrained networks of one design, of different width, differ in nothing that one would call quality. The second column is the value of a Jacobian with independent Gaussian entries.
 
 # %%
 rows = []
