@@ -186,7 +186,7 @@ toy.style.format(lambda x: "0" if abs(x) < 1e-9 else f"{x:.2f}").set_caption(
 # averaged over contents. Noise that is independent between renderings drops out in expectation, so that the estimate of a bag code is zero on average, and negative half of the time. *How far above zero is above noise?* If an antisymmetric part were noise, it would be as likely with the opposite sign. Flipping the signs of all
 # renderings at random gives the values that a bag code would show; the 95 % point is drawn as **noise floor**. Intervals resample contents. What all scenes of a rendering share is taken off beforehand and belongs to no sector.
 #
-# **What is measured.** Scenes: {glue:text}`n_contents` contents, every two of six colours with every two of four shapes, {glue:text}`n_renderings` renderings. People: fourteen drawings with every two of five skin tones; only the tones can be exchanged, so there are two sectors.
+# **What is measured.** Scenes: {glue:text}`n_contents` contents, every two of six colours with every two of four shapes, {glue:text}`n_renderings` renderings. People: {glue:text}`n_drawings` drawings with every two of {glue:text}`n_tones` skin tones; only the tones can be exchanged, so there are two sectors.
 # All encoders were measured once, `python tools/measure_beyond.py`; the ones in the parameter `live` are measured again below, and must agree.
 
 # %% tags=["hide-input"]
@@ -197,6 +197,9 @@ if len(kept):
     zoo_sets = kept[kept["size"] == 32].groupby("data")[["contents", "renderings"]].max()
 else:
     zoo_sets = pd.DataFrame({"contents": [90], "renderings": [renderings]}, index=["scenes"])
+people = duo_set(2, seed=seed)
+chapter.glue("n_drawings", int(people.obj.max()) + 1)
+chapter.glue("n_tones", int(people.attribute.max()) + 1)
 chapter.glue("n_contents", int(zoo_sets.loc["scenes", "contents"]))
 chapter.glue("n_renderings", int(zoo_sets.loc["scenes", "renderings"]))
 
@@ -658,7 +661,7 @@ else:
         chapter.glue(name, "not measured")
 
 # %% [markdown]
-# Paper G's composition carried over to two objects explains {glue:text}`free` % of unseen scenes in the zoo on average. Giving each place its own directions brings {glue:text}`indexed` %. Of the {glue:text}`n_panel` objectives {glue:text}`n_indexed` of {glue:text}`n_panel` objectives are nearer to
+# Paper G's composition carried over to two objects explains {glue:text}`free` % of unseen scenes in the zoo on average. Giving each place its own directions brings {glue:text}`indexed` %. Of the {glue:text}`n_panel` objectives {glue:text}`n_indexed` objectives are nearer to
 # slots than to pairs. In the ImageNet networks values without slots explain {glue:text}`lite_free` %, with slots {glue:text}`lite_indexed` %, and pairs without slots {glue:text}`lite_pairs_free` %. For people the gain of slots is {glue:text}`duo_gain` points: what there is to explain is first of all the drawing and the bag of tones.
 #
 # ## Does the part tell who binds?
@@ -806,11 +809,27 @@ for name in language:
         )
 asked = pd.DataFrame(asked)
 public = asked[~asked["encoder"].str.startswith("zoo:")] if len(asked) else asked
-asked.set_index(["encoder", "captions"]).style.format(
-    "{:.3f}", subset=[c for c in asked if c.startswith(("text", "choice"))]
-).set_caption("Exchanged captions: antisymmetric share of the text, and choices of the images") if len(
-    asked
-) else "no encoder with text was named"
+if len(asked):
+    for what in ("text_share", "choice"):
+        asked[f"{what} interval"] = [
+            f"[{low:.2f}, {high:.2f}]"
+            for low, high in zip(asked[f"{what}_low"], asked[f"{what}_high"], strict=True)
+        ]
+    columns = {
+        "text_share": "text share",
+        "text_share interval": "its interval",
+        "choice": "right choices",
+        "choice interval": "their interval",
+        "n": "n",
+    }
+    display(
+        asked.set_index(["encoder", "captions"])[list(columns)]
+        .rename(columns=columns)
+        .style.format("{:.3f}", subset=["text share", "right choices"])
+        .set_caption("Exchanged captions: antisymmetric share of the text, and choices of the images")
+    )
+else:
+    print("no encoder with text was named")
 
 # %% tags=["remove-input"] mystnb={"markdown_format": "myst"}
 display(
@@ -831,81 +850,65 @@ display(
 # %% tags=["hide-input"]
 
 
-def tell(
-    claim: str, panel: pd.DataFrame, values: pd.Series, data_name: str, which: str, headline: bool
-) -> None:
+def put(claim: str, value: float, ci: tuple[float, float], **told) -> None:
+    """Record, and show what decides."""
+    made = chapter.record(claim, value, ci=ci, **told)
+    if told.get("headline", True):
+        display(made)
+
+
+def tell(claim: str, panel: pd.DataFrame, values: pd.Series, data_name: str, which: str) -> None:
+    """A mean over the zoo's objectives."""
     mean, ci = mean_over_encoders(100 * values, panel["family"])
-    chapter.record(claim, mean, ci=ci, n=len(panel), encoders=[f"zoo:{name}" for name in panel["encoder"]], data=data_name, headline=headline,
-                   protocol=f"zoo, {which}, one value an objective, {int(panel['n_seeds'].min())} to {int(panel['n_seeds'].max())} seeds averaged; interval over families", variant=f"{data_name}, {which}")  # fmt: skip
+    seeds = f"{int(panel['n_seeds'].min())} to {int(panel['n_seeds'].max())} seeds"
+    put(claim, mean, ci, n=len(panel), encoders=[f"zoo:{name}" for name in panel["encoder"]], data=data_name, variant=f"{data_name}, {which}",
+        headline=which == plan.analysis["headline_condition"], protocol=f"zoo, {which}, one value an objective, {seeds} averaged; interval over families")  # fmt: skip
 
 
 for data_name, group in (("scenes", panels), ("emoji-duos", duo_panels)):
     for which, panel in group.items():
         if not whole(panel):
             continue
-        main_run = which == plan.analysis["headline_condition"]
-        tell(
-            "own.swap-part-above-noise",
-            panel,
-            panel["share_swap"] - panel["floor_swap"],
-            data_name,
-            which,
-            main_run,
-        )
-        tell("own.slot-indexed-nearer", panel, panel["slots_gain"], data_name, which, main_run)
+        tell("own.swap-part-above-noise", panel, panel["share_swap"] - panel["floor_swap"], data_name, which)
+        tell("own.slot-indexed-nearer", panel, panel["slots_gain"], data_name, which)
         if data_name == "scenes":
-            tell("own.binding-lies-in-places", panel, panel["place_less_pair"], data_name, which, main_run)
-if len(kept) and len(lite):
-    names = [name for name in lite["name"]]
-    protocol_told = (
-        f"mean of {len(names)} networks of one family; interval over contents, averaged over the networks"
-    )
-    for claim, column in (
-        ("own.slot-indexed-nearer", "slots_gain"),
-        ("own.binding-lies-in-places", "place_less_pair"),
+            tell("own.binding-lies-in-places", panel, panel["place_less_pair"], data_name, which)
+if len(lite):
+    over = f"mean of {len(lite)} networks of one family; interval over contents, averaged over the networks"
+    same = {
+        "n": int(lite["contents"].iloc[0]),
+        "encoders": list(lite["name"]),
+        "data": "scenes",
+        "protocol": over,
+        "variant": "scenes, ImageNet networks",
+    }
+    for claim, column, less in (
+        ("own.swap-part-above-noise", "share_swap", lite["floor_swap"]),
+        ("own.slot-indexed-nearer", "slots_gain", 0),
+        ("own.binding-lies-in-places", "place_less_pair", 0),
     ):
-        low, value, high = (100 * lite[f"{column}{end}"].mean() for end in ("_low", "", "_high"))
-        chapter.record(
-            claim,
-            value,
-            ci=(low, high),
-            n=int(lite["contents"].iloc[0]),
-            encoders=names,
-            data="scenes",
-            protocol=protocol_told,
-            variant="scenes, ImageNet networks",
+        low, value, high = (
+            float(100 * (lite[f"{column}{end}"] - less).mean()) for end in ("_low", "", "_high")
         )
-    low, value, high = (
-        100 * (lite[f"share_swap{end}"] - lite["floor_swap"]).mean() for end in ("_low", "", "_high")
-    )
-    chapter.record(
-        "own.swap-part-above-noise",
-        value,
-        ci=(low, high),
-        n=int(lite["contents"].iloc[0]),
-        encoders=names,
-        data="scenes",
-        protocol=protocol_told,
-        variant="scenes, ImageNet networks",
-    )
+        put(claim, value, (low, high), **same)
 for which, panel in joined.items():
-    if whole(panel) and len(relation):
-        found = relation[
-            (relation["condition"] == which) & (relation["predictor"] == "share antisymmetric in shapes")
-        ].iloc[0]
-        at_floor = zoo_verdicts.at_floor(table, which)
-        if not at_floor:
-            chapter.record("own.swap-part-tells-binding", found["r"], ci=(found["low"], found["high"]), n=int(found["n"]), p=float(found["p_perm"]), encoders=[f"zoo:{name}" for name in panel["encoder"]], data=["scenes", "binding scenes"],
-                           protocol=f"zoo, {which}, seeds averaged; the wider of Fisher's and the families' interval", variant=which, headline=which == plan.analysis["headline_condition"])  # fmt: skip
-        else:
-            print(f"zoo, {which}: binding is at floor, and no verdict on it is drawn")
+    if not whole(panel):
+        continue
+    if zoo_verdicts.at_floor(table, which):
+        print(f"zoo, {which}: binding is at floor, and no verdict on it is drawn")
+        continue
+    found = relation[
+        (relation["condition"] == which) & (relation["predictor"] == "share antisymmetric in shapes")
+    ].iloc[0]
+    put("own.swap-part-tells-binding", float(found["r"]), (found["low"], found["high"]), n=int(found["n"]), p=float(found["p_perm"]), encoders=[f"zoo:{name}" for name in panel["encoder"]], data=["scenes", "binding scenes"],
+        headline=which == plan.analysis["headline_condition"], protocol=f"zoo, {which}, seeds averaged; the wider of Fisher's and the families' interval", variant=which)  # fmt: skip
 if not len(kept):
     print(NOT_KEPT)
 
 # %% [markdown]
 # ## What did not hold
 #
-# * **"The antisymmetric part is binding" is half true.** All binding lies there, but not all that lies there is binding in the usual sense: pixels and untrained networks have the most of it. It is the *bound*, and a choice or a probe must say whether it is used.
+# * **"The antisymmetric part is binding" is half true.** All binding lies there, but not all that lies there is binding in the usual sense: plain pixels have {glue:text}`pixels_swap` % of it, an untrained network {glue:text}`untrained_swap` %. It is the *bound*, and a choice or a probe must say whether it is used.
 # * **One kind of binding is not the other.** The ImageNet networks hold {glue:text}`lite_pair` % as pairs and {glue:text}`lite_place` % in place; the zoo {glue:text}`zoo_pair` and {glue:text}`zoo_place` %. A single test of binding finds the one and misses the other.
 # * **Left and right are two fixed cells.** A slot is a place here. With objects anywhere, places are many, and slot-indexed directions have to be shared between neighbouring ones; nothing here shows how far that goes.
 # * **People say less.** The share of the tones' exchange is small beside the drawing, and the zoo has never seen a drawing. It exceeds its floor in {glue:text}`n_duo_above` of {glue:text}`n_duo` encoders, yet a direction learned from other drawings is right in {glue:text}`duo_new` of the cases only.
