@@ -549,6 +549,18 @@ def test_a_class_is_graded_and_totalled(
     assert ((desk / "r.csv").read_bytes(), (desk / "r-totals.csv").read_bytes()) == before
 
 
+def test_a_submission_is_no_module_of_the_graders(
+    shut: isolation.Isolation, desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Graded from within the folder, files called like modules are neither imported nor believed."""
+    for name in ("numpy", "json", "bindery", "sitecustomize"):
+        (desk / f"class/{name}.py").write_text(f"open({str(desk / 'mark')!r}, 'w')")
+    monkeypatch.chdir(desk / "class")
+    assert bindery("grade", ".", "--out", "../r.csv", "--private", "../private") == 0
+    assert not (desk / "mark").exists()
+    assert (desk / "r-totals.csv").read_text().splitlines()[1] == "ann,2,2,2"
+
+
 def test_an_interrupted_class_goes_on_where_it_was(
     shut: isolation.Isolation, desk: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,13 +109,10 @@ def grade(
         else:
             key = _hash([submission.name, hashlib.sha256(content).hexdigest(), fingerprint])
             kept = (found := journal.find(key)) is not None
-            result = (
-                found
-                if found is not None
-                else _Judging(submission.name, content, settings, known, stop).run(cores.mine())
-            )
-            if not kept:
-                journal.keep(key, result)
+            if found is None:
+                found = _Judging(submission.name, content, settings, known, stop).run(cores.mine())
+                journal.keep(key, found)
+            result = found
         done(result, kept)
         return result
 
@@ -149,7 +146,7 @@ class _Cores:
 
 
 class _Judging:
-    """One submission before its judge, who is called again for the remaining parts if one part undoes him."""
+    """One submission before its judge, which is called again for the remaining parts if one part undoes it."""
 
     def __init__(
         self, name: str, content: bytes, settings: Settings, known: Sequence[str], stop: threading.Event
@@ -170,7 +167,7 @@ class _Judging:
         outcomes: list[tuple[float, str]] = []
         printed = ""
         while True:
-            lines = self._ask_judge(len(outcomes))
+            lines = self._ask_judge(len(outcomes)) or (self._ask_judge(0) if not head else [])
             head = head or next((line for line in lines if "parts" in line), {})
             outcomes += [(line["got"], clean(line["sentence"])) for line in lines if "got" in line]
             printed = printed or next((line["printed"] for line in lines if "printed" in line), "")
@@ -190,9 +187,10 @@ class _Judging:
         return Result(self._name, head["exercise"], parts, head["problem"], printed)
 
     def _ask_judge(self, start: int) -> list[dict[str, Any]]:
-        """What a new judge says of the parts from ``start`` on, until he ends or his time does."""
+        """What a new judge says of the parts from ``start`` on, until it ends or its time does."""
         with tempfile.TemporaryDirectory(prefix="bindery-judge-", ignore_cleanup_errors=True) as folder:
-            command = [sys.executable, "-m", "bindery.course.grader.judge"]
+            # -P: a submission called numpy.py in the current folder is no module of the judge's.
+            command = [sys.executable, "-P", "-m", "bindery.course.grader.judge"]
             with subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                 start_new_session=True, env=_environment(folder),
@@ -208,7 +206,7 @@ class _Judging:
         return [json.loads(line) for line in said.splitlines() if line.endswith(b"}")]
 
     def _watch(self, judge: subprocess.Popen[bytes]) -> None:
-        """Kill the judge at the deadline or when grading stops; the sandbox dies with him."""
+        """Kill the judge at the deadline or when grading stops; the sandbox dies with it."""
         while judge.poll() is None:
             if self._stop.wait(0.1) or time.monotonic() > self._deadline:
                 judge.kill()
