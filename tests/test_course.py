@@ -30,7 +30,14 @@ from bindery.course.pages import exercise_page, student_download, syllabus
 from bindery.course.plain import plain
 from bindery.errors import DataError, InputError
 from bindery.paths import project_root
+from bindery.provenance import sha256_file
 from bindery.runner.chapters import read_chapters
+from bindery.runner.imports import Library
+from bindery.runner.inputs import Hashes, chapter_inputs
+from bindery.runner.outputs import Outputs
+from bindery.runner.pages import publish
+from bindery.runner.project import Project
+from bindery.runner.schedule import Outcome as Settled
 
 ROOT = project_root()
 EXERCISES = exercises()
@@ -359,3 +366,32 @@ def test_the_runner_takes_exercises_after_the_chapters_and_apart_from_them() -> 
         and chapters["02_the_sphere"].page == "02_the_sphere"
     )
     assert not set(chapters["18_scoreboard"].depends) & set(EXERCISES)
+
+
+def test_a_changed_check_runs_its_exercise_again(tmp_path: Path) -> None:
+    project, chapters = Project.find(), read_chapters(ROOT / "notebooks")
+    library, hashes = Library(project.library), Hashes(tmp_path / "hashes.json")
+
+    def inputs(name: str) -> dict[str, str]:
+        return chapter_inputs(project, chapters[name], {}, {}, hashes, library, lambda _: "none")
+
+    told = inputs("02_exp_log")
+    assert told["its check"] == sha256_file(checking.CHECKS / "02_exp_log.py")
+    assert "library bindery.sphere" in inputs("02_intrinsic_mean"), "what the check imports"
+    assert "its check" not in inputs("00_primer")
+
+
+def test_pages_of_exercises_have_their_folder_and_go_with_their_source(tmp_path: Path) -> None:
+    chapters = {
+        name: one
+        for name, one in read_chapters(ROOT / "notebooks").items()
+        if name in ("13_ties", "00_primer")
+    }
+    missing = {name: Settled("missing", why="it has not run yet") for name in chapters}
+    outputs = Outputs(tmp_path / "executed", Hashes(tmp_path / "hashes.json"))
+    pages = tmp_path / "pages"
+    publish(pages, chapters, missing, outputs)
+    assert "bindery build --only 13_ties" in (pages / "exercises/13_ties.ipynb").read_text()
+    (pages / "exercises/99_old.ipynb").write_text("{}")
+    publish(pages, {"00_primer": chapters["00_primer"]}, missing, outputs)
+    assert sorted(path.name for path in pages.rglob("*.ipynb")) == ["00_primer.ipynb"]
