@@ -269,6 +269,14 @@ def panel_of(grid: str, which: str) -> pd.DataFrame:
     return means.assign(n_seeds=counts, trained=True).reset_index().rename(columns={"objective": "encoder"})
 
 
+def coefficient(rows: pd.DataFrame, x: str, y: str) -> tuple[float, float, float, float]:
+    """r, the wider of Fisher's and the families' interval, and the permutation p."""
+    one = inference.correlate(rows, x, y, draws=draws, permutations=1999, seed=0).iloc[0]
+    fisher, family = (tuple(one[[f"{kind}ci_low", f"{kind}ci_high"]]) for kind in ("", "family_"))
+    low, high = max(fisher, family, key=lambda pair: pair[1] - pair[0])
+    return float(one["r"]), float(low), float(high), float(one["p_perm"])
+
+
 HEAD = "scenes: shape × place"
 conditions = ("photometric", "standard")
 panels = {which: panel_of(HEAD, which) for which in conditions}
@@ -559,11 +567,7 @@ if measured:
                 used = clear if outcome == "additive" else panel
                 for name in ("jer", "g_pr"):
                     if len(used) >= 6 and used[outcome].std() > 0:
-                        found = (
-                            zoo_verdicts.correlations(used, outcome, draws=min(draws, 400), seed=0)
-                            .set_index("predictor")
-                            .loc[name]
-                        )
+                        r, low, high, _ = coefficient(used, name, outcome)
                         lines.append(
                             {
                                 "grid": grid,
@@ -571,9 +575,9 @@ if measured:
                                 "outcome": OUTCOMES[outcome],
                                 "predictor": PREDICTORS[name],
                                 "n": len(used),
-                                "r": found["r"],
-                                "low": found["low"],
-                                "high": found["high"],
+                                "r": r,
+                                "low": low,
+                                "high": high,
                                 "mean of outcome": used[outcome].mean(),
                             }
                         )
@@ -741,10 +745,7 @@ for which, panel in panels.items():
     if zoo_verdicts.at_floor(table, which):
         print(f"zoo, {which}: binding is at floor, and no verdict on it is drawn")
     else:
-        one = inference.correlate(panel, "additive", "jitter_swap", draws=draws, seed=0).iloc[0]
-        fisher, family = (tuple(one[[f"{kind}ci_low", f"{kind}ci_high"]]) for kind in ("", "family_"))
-        wider = max(fisher, family, key=lambda pair: pair[1] - pair[0])
-        found["own.decomposable-encoders-bind"] = (one["r"], *wider, one["p_perm"])
+        found["own.decomposable-encoders-bind"] = coefficient(panel, "additive", "jitter_swap")
     for claim, (r, low, high, p) in found.items():
         made = chapter.record(claim, float(r), ci=(float(low), float(high)), p=float(p), **told)
         if told["headline"]:
