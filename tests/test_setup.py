@@ -163,13 +163,13 @@ def test_imports_go_one_way() -> None:
         provenance parameters
         scenes
         data
-        encoders prompts
+        encoders prompts jacobian
         zoo
         store
         sphere noise_weights
         decomposition
         scores openworld groups probes decoder
-        geometry jacobian binding readouts captions
+        geometry binding readouts captions
         inference
         ledger
         figures
