@@ -812,7 +812,7 @@ public = asked[~asked["encoder"].str.startswith("zoo:")] if len(asked) else aske
 if len(asked):
     for what in ("text_share", "choice"):
         asked[f"{what} interval"] = [
-            f"[{low:.2f}, {high:.2f}]"
+            f"[{low:.2g}, {high:.2g}]"
             for low, high in zip(asked[f"{what}_low"], asked[f"{what}_high"], strict=True)
         ]
     columns = {
@@ -825,23 +825,29 @@ if len(asked):
     display(
         asked.set_index(["encoder", "captions"])[list(columns)]
         .rename(columns=columns)
-        .style.format("{:.3f}", subset=["text share", "right choices"])
+        .style.format({"text share": "{:.2g}", "right choices": "{:.3f}"})
         .set_caption("Exchanged captions: antisymmetric share of the text, and choices of the images")
     )
 else:
     print("no encoder with text was named")
 
 # %% tags=["remove-input"] mystnb={"markdown_format": "myst"}
-display(
-    Markdown(
-        f"{len(public)} runs of public caption sets are in the table."
-        if len(public)
-        else "SugarCrepe, ARO and Winoground were **not run** here: no vision–language model and none of their images are on this machine."
-    )
+public_told = (
+    f"{len(public)} runs of public caption sets are in the table."
+    if len(public)
+    else "SugarCrepe, ARO and Winoground were **not run** here: no vision–language model and none of their images are on this machine."
 )
+of_zoo = asked[asked["encoder"].str.startswith("zoo:")] if len(asked) else asked
+sides_told = ""
+if len(of_zoo) and len(panels[condition]):
+    trained = [name.removeprefix("zoo:").removesuffix("/joint") for name in of_zoo["encoder"]]
+    seen = panels[condition].set_index("encoder")["share_swap"].reindex(trained).dropna()
+    if len(seen):
+        sides_told = f" On the side of words the antisymmetric share is at most {100 * of_zoo['text_share'].max():.2g} %; on the side of pictures the same trainings have {100 * seen.min():.0f} to {100 * seen.max():.0f} % (above, pooled features)."
+display(Markdown(public_told + sides_told))
 
 # %% [markdown]
-# An encoder trained with captions that list words without the link has had no reason to keep the order of words; one trained with phrases has. That the *text* moves is necessary; the choice shows whether the image moves along.
+# An encoder trained with captions that list words without the link has had no reason to keep the order of words; one trained with phrases has, and whether it took it up is what the table shows. That the *text* moves is necessary: when it does not, the choice is near one half however well the image binds.
 #
 # ## The claims
 #

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,8 +11,11 @@ from hypothesis import strategies as st
 
 from bindery import beyond, slot_codes, sphere, swap
 from bindery import scenes as sc
+from bindery.captions import scene_items
+from bindery.encoders import load
 from bindery.errors import InputError
 from bindery.slot_codes import CODES, design, explain
+from bindery.swap_captions import captions_row
 from bindery.two_objects import COLOURS, SHAPES, arranged, duo_set, scene_set
 
 seeds = st.integers(0, 2**32 - 1)
@@ -246,3 +251,19 @@ def test_bad_input_is_refused_in_one_line(call, told: str) -> None:
     with pytest.raises(InputError, match=told) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+# ---------------------------------------------------------------- captions
+
+
+def test_captions_that_are_the_same_have_no_antisymmetric_part() -> None:
+    items = scene_items(6, seed=1, kinds=("swap_obj", "swap_att"))
+    encoder = load("zoo:clip-phrase/joint")
+    twice = replace(items, false=items.true)
+    row = captions_row(encoder, twice, draws=20)
+    assert row["text_share"] == 0 and row["choice"] == 0.5 and row["n"] == 12
+    both = captions_row(encoder, items, draws=20)
+    exchanged = captions_row(encoder, replace(items, true=items.false, false=items.true), draws=20)
+    assert 0 < both["text_share_low"] <= both["text_share"] <= both["text_share_high"] < 1
+    assert exchanged["text_share"] == pytest.approx(both["text_share"])
+    assert exchanged["choice"] == pytest.approx(1 - both["choice"])
