@@ -505,7 +505,82 @@ display(Markdown(f"{ways_told} {twin_told}"))
 # An encoder with variance in the place sectors knows that *red is left* and that *the disc is left*; one with variance in the pair sector knows that *there is a red disc*, wherever. A sum over places of local features would be a code of the second kind: each place
 # contributes a direction for what it shows, and the sum forgets the place (exercise {ref}`ex-swap-pooling`). A network whose units see the whole picture, and its borders, can make one of the first.
 #
-# It has a consequence for {doc}`08_attribute_binding`. That benchmark asks for shape and *place* under other colours. An encoder that lies on the vertical axis can fail there, and know all the while which colour belongs to which shape. *Which* binding is tested decides who binds.
+# ### Is it left and right that count?
+#
+# Training with flips, as in the standard condition and on ImageNet, mirrors half of the pictures and asks an encoder to ignore just this: which of two things is left. So the scenes were rendered again with one object *above* the other, which no flip exchanges.
+
+# %% tags=["hide-input"]
+above_rows = kept[kept["data"] == "scenes: top, bottom"] if len(kept) else kept
+lines = []
+for told, beside, above in (
+    *((f"zoo, {which}", panels[which], averaged(above_rows, which)) for which in panels),
+    ("ImageNet networks", lite, outside(above_rows)),
+    ("untrained lite0", others, outside(above_rows)),
+    ("pixels", others, outside(above_rows)),
+):
+    for places, part in (("left, right", beside), ("top, bottom", above)):
+        if not len(part):
+            continue
+        if told == "ImageNet networks":
+            part = part[(part["condition"] == "ImageNet") & (part["family"] == "supervised")]
+        elif told in ("untrained lite0", "pixels"):
+            part = part[
+                part["name"] == ("efficientnet-lite0, untrained" if told.startswith("untrained") else told)
+            ]
+        in_place = part["share_attribute_in_place"] + part["share_object_in_place"]
+        lines.append(
+            {
+                "encoders": told,
+                "places": places,
+                "in place": in_place.mean(),
+                "as pairs": part["share_attribute_with_object"].mean(),
+                "n": len(part),
+            }
+        )
+turned = pd.DataFrame(lines)
+if len(above_rows):
+    for row in lines:
+        chapter.measure(
+            "share_in_place",
+            row["in place"],
+            n=row["n"],
+            encoders=row["encoders"],
+            data=f"scenes, {row['places']}",
+            protocol="mean over encoders, seeds averaged",
+            variant=f"{row['encoders']}, {row['places']}",
+        )
+        chapter.measure(
+            "share_as_pairs",
+            row["as pairs"],
+            n=row["n"],
+            encoders=row["encoders"],
+            data=f"scenes, {row['places']}",
+            protocol="mean over encoders, seeds averaged",
+            variant=f"{row['encoders']}, {row['places']}",
+        )
+    at = turned.set_index(["encoders", "places"])
+    place, pair = at.loc[("ImageNet networks", "top, bottom"), ["in place", "as pairs"]]
+    before = at.loc[("ImageNet networks", "left, right"), "in place"]
+    turned_told = f"One above the other, the ImageNet networks have {100 * place:.1f} % in place, against {100 * before:.1f} % side by side, and {100 * pair:.1f} % as pairs."
+    turned_told += (
+        " So flips are not the reason."
+        if place < pair
+        else " So side by side it was the flips that hid the place."
+    )
+    display(
+        (100 * turned.set_index(["encoders", "places"])[["in place", "as pairs"]])
+        .assign(n=turned["n"].to_numpy())
+        .style.format({"in place": "{:.1f}", "as pairs": "{:.1f}"})
+        .set_caption("% of the variance between scenes")
+    )
+else:
+    turned_told = NOT_KEPT
+
+# %% tags=["remove-input"] mystnb={"markdown_format": "myst"}
+display(Markdown(turned_told))
+
+# %% [markdown]
+# All this has a consequence for {doc}`08_attribute_binding`. That benchmark asks for shape and *place* under other colours. An encoder that lies on the vertical axis can fail there, and know all the while which colour belongs to which shape. *Which* binding is tested decides who binds.
 
 # %% [markdown]
 # ## Does it tell twins apart?
@@ -916,7 +991,7 @@ if not len(kept):
 #
 # * **"The antisymmetric part is binding" is half true.** All binding lies there, but not all that lies there is binding in the usual sense: plain pixels have {glue:text}`pixels_swap` % of it, an untrained network {glue:text}`untrained_swap` %. It is the *bound*, and a choice or a probe must say whether it is used.
 # * **One kind of binding is not the other.** The ImageNet networks hold {glue:text}`lite_pair` % as pairs and {glue:text}`lite_place` % in place; the zoo {glue:text}`zoo_pair` and {glue:text}`zoo_place` %. A single test of binding finds the one and misses the other.
-# * **Left and right are two fixed cells.** A slot is a place here. With objects anywhere, places are many, and slot-indexed directions have to be shared between neighbouring ones; nothing here shows how far that goes.
+# * **A slot is one of two fixed cells**, side by side or one above the other. With objects anywhere, places are many, and slot-indexed directions have to be shared between neighbouring ones; nothing here shows how far that goes.
 # * **People say less.** The share of the tones' exchange is small beside the drawing, and the zoo has never seen a drawing. It exceeds its floor in {glue:text}`n_duo_above` of {glue:text}`n_duo` encoders, yet a direction learned from other drawings is right in {glue:text}`duo_new` of the cases only.
 # * **The floor assumes that noise has no preferred sign.** Layouts are drawn anew for every content so that it holds; with one layout for all, a bag whose weights depend on an object's size would pass for a code that binds.
 #

@@ -38,6 +38,8 @@ SEEDS = {"two_objects": 161130, "decomposability": 151130}
 # EfficientNets read 224 pixels and more: fewer contents and renderings of the same sets.
 SMALL: dict[str, Any] = {"renderings": 8}
 LARGE: dict[str, Any] = {"renderings": 4, "shapes": two_objects.SHAPES[:3]}
+# Flips in training ask an encoder to ignore left and right; above and below they leave alone.
+CELLS = (("left", "right"), ("top", "bottom"))
 LARGE_DUOS = ("handshake", "men-holding-hands", "women-holding-hands")
 EFFICIENTNETS: tuple[tuple[str, Literal["pretrained", "random"]], ...] = (
     ("efficientnet-lite0", "pretrained"), ("efficientnet-lite1", "pretrained"), ("efficientnet-lite2", "pretrained"),
@@ -52,9 +54,10 @@ def sets(part: str, size: int) -> tuple[Set, ...]:
     """The image sets of a part, for images of ``size`` pixels."""
     seed, large = SEEDS[part], size > 100
     if part == "two_objects":
-        scenes = two_objects.scene_set(seed=seed, size=size, **(LARGE if large else SMALL))
+        how = LARGE if large else SMALL
+        beside, above = (two_objects.scene_set(seed=seed, size=size, cells=cells, **how) for cells in CELLS)
         duos = LARGE_DUOS if large else two_objects.DUOS
-        return scenes, two_objects.duo_set((LARGE if large else SMALL)["renderings"], seed=seed, duos=duos)
+        return beside, two_objects.duo_set(how["renderings"], seed=seed, duos=duos), above
     emoji = pair_sets.emoji_pairs(seed=seed)
     place = pair_sets.scene_pairs("place", 4 if large else 12, seed=seed, size=size)
     if large:
@@ -88,9 +91,8 @@ def oracle(kind: str) -> Embed:
     """Codes of rendered two-object scenes: the bag of values, or shapes and colours each with its place."""
 
     def rows(dataset: Set) -> ArrayLike:
-        scenes = dataset.scenes if isinstance(dataset, two_objects.TwoObjects) else None
-        if scenes is None:
-            return np.empty((0, 0))
+        assert isinstance(dataset, two_objects.TwoObjects) and dataset.scenes is not None
+        scenes = dataset.scenes
         if kind == "bag":
             return sc.bag_labels(scenes)
         slots = np.eye(len(sc.SHAPES))[scenes.shape], np.eye(len(sc.COLOURS))[scenes.colour]
@@ -153,15 +155,19 @@ def measured_by(part: str) -> str:
         fingerprint.normal_form(Path(str(m.__file__)).read_text("utf-8"))
         for m in (slot_codes, swap, *modules)
     ]
-    return provenance.sha256_json([code, SEEDS[part], SMALL, LARGE, LARGE_DUOS])[:16]
+    return provenance.sha256_json([code, SEEDS[part], SMALL, LARGE, LARGE_DUOS, CELLS])[:16]
 
 
-def rows_of(part: str, told: dict[str, Any], size: int, function: Embed) -> list[dict[str, Any]]:
-    rows = []
+def rows_of(
+    part: str, told: dict[str, Any], size: int, make: Callable[[], Embed], there: set[str]
+) -> list[dict[str, Any]]:
+    """Rows of one encoder for the image sets that are not ``there`` yet."""
+    rows, function = [], None
     for dataset in sets(part, size):
-        made = np.asarray(function(dataset))
-        if not made.size:
+        if dataset.name in there or (told["name"].startswith("oracle") and not _has_scenes(dataset)):
             continue
+        function = function or make()
+        made = np.asarray(function(dataset))
         if isinstance(dataset, two_objects.TwoObjects):
             row = beyond.two_objects_row(made, dataset, seed=SEEDS[part])
         else:
@@ -171,6 +177,10 @@ def rows_of(part: str, told: dict[str, Any], size: int, function: Embed) -> list
         }
         rows.append(told | {"data": dataset.name, "size": size, "dim": made.shape[1]} | digits)
     return rows
+
+
+def _has_scenes(dataset: Set) -> bool:
+    return isinstance(dataset, two_objects.TwoObjects) and dataset.scenes is not None
 
 
 def save(path: Path, part: str, rows: list[dict[str, Any]]) -> None:
@@ -201,11 +211,14 @@ def main() -> None:
         rows = [row for row in held if row["measured_by"] == code]
         for told, size, make in entries(options.zoo or cache_dir("zoo")):
             told = told | {"measured_by": code}
-            same = [row for row in rows if all(row.get(key) == value for key, value in told.items())]
-            if same or (options.only and told["name"] not in options.only):
+            if options.only and told["name"] not in options.only:
                 continue
+            same = [row for row in rows if all(row.get(key) == value for key, value in told.items())]
             started = time.process_time()
-            rows = [row for row in rows if row["name"] != told["name"]] + rows_of(part, told, size, make())
+            more = rows_of(part, told, size, make, {row["data"] for row in same})
+            if not more:
+                continue
+            rows = [row for row in rows if row["name"] != told["name"]] + same + more
             rows.sort(key=lambda row: order.index(row["name"]) if row["name"] in order else len(order))
             save(path, part, rows)
             print(part, told["name"], f"{time.process_time() - started:.1f} CPU s", flush=True)

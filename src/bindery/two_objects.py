@@ -24,7 +24,6 @@ DUOS = (
     "handshake", "men-holding-hands", "people-holding-hands", "woman-and-man-holding-hands", "women-holding-hands",
 )  # fmt: skip
 STYLES = ("noto", "openmoji", "twemoji")
-LEFT, RIGHT = sc.CELLS.index("left"), sc.CELLS.index("right")
 
 
 @dataclass(frozen=True)
@@ -62,9 +61,10 @@ def scene_set(
     size: int = 32,
     colours: Sequence[str] = COLOURS,
     shapes: Sequence[str] = SHAPES,
+    cells: tuple[str, str] = ("left", "right"),
     ground: sc.Ground = "dark",
 ) -> TwoObjects:
-    """Two coloured shapes, left and right: every pair of colours with every pair of shapes, in four arrangements.
+    """Two coloured shapes in two cells: every pair of colours with every pair of shapes, in four arrangements.
 
     Position within the cell and size are drawn for each rendering and shared by its four arrangements, so that
     an exchange exchanges colours or shapes and nothing else.
@@ -77,8 +77,11 @@ def scene_set(
         Side in pixels.
     colours, shapes : names of `bindery.scenes`
         At least two of each: the attributes and the objects.
+    cells : two names of cells of `bindery.scenes`
+        Where the first and the second object stand ("left" and "right" in the names of this module).
     """
-    for kind, names, known in (("colours", colours, sc.COLOURS), ("shapes", shapes, sc.SHAPES)):
+    asked = (("colours", colours, sc.COLOURS), ("shapes", shapes, sc.SHAPES), ("cells", cells, sc.CELLS))
+    for kind, names, known in asked:
         if len(set(names)) < 2 or set(names) - set(known):
             raise InputError(f"{kind} must be at least two of {', '.join(known)}; got {', '.join(names)}")
     _enough(renderings)
@@ -92,9 +95,10 @@ def scene_set(
     geometry = sc.cell_geometry((n, 1, renderings), rng)
     x, y, radius = (np.broadcast_to(part, (n, 4, renderings, 9)).reshape(-1, 9) for part in geometry)
     rows = [np.repeat(part.reshape(-1, 2), renderings, axis=0) for part in (obj, attribute)]
-    cells = np.broadcast_to([LEFT, RIGHT], (len(rows[0]), 2))
-    scenes = sc.place(rows[0], rows[1], cells, (x, y, radius), np.full(3, sc.ground_level(ground)))
-    return TwoObjects("scenes", SceneImages(scenes, size), attribute, obj, renderings, scenes)
+    where = np.broadcast_to([sc.CELLS.index(cell) for cell in cells], (len(rows[0]), 2))
+    scenes = sc.place(rows[0], rows[1], where, (x, y, radius), np.full(3, sc.ground_level(ground)))
+    name = "scenes" if cells == ("left", "right") else f"scenes: {cells[0]}, {cells[1]}"
+    return TwoObjects(name, SceneImages(scenes, size), attribute, obj, renderings, scenes)
 
 
 def duo_set(
