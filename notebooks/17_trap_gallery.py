@@ -156,7 +156,7 @@ chapter.figure(
     figure,
     name="trap-length",
     alt="How often each pair is predicted against the length of its composite: raw composites are predicted more often when long.",
-    caption="EfficientNet-Lite0, images in which shape and texture disagree, every pair seen. One point a pair.",
+    caption="EfficientNet-Lite0, images in which shape and texture disagree, every pair seen, composites fitted to the same images that are asked. One point a pair.",
 )
 sprung(
     "composites that keep their length",
@@ -170,7 +170,7 @@ sprung(
 # ## 3. An area from twenty points
 #
 # The seen–unseen curve of compositional classification has a step wherever one image changes its mind. The common evaluator looks at twenty
-# biases only. What that does to the area and the best harmonic mean is the subject of
+# to forty biases only. What that does to the area and the best harmonic mean is the subject of
 # [a long thread](https://github.com/ExplainableML/czsl/issues/4). The exact curve costs one sort ({doc}`05_compositional_classification`).
 
 # %%
@@ -204,7 +204,7 @@ sprung(
 # %% [markdown]
 # ## 4. A dimension that counts the images
 #
-# The participation ratio of the *sample* covariance of $N$ isotropic points in $D$ dimensions is about $ND/(N+D)$, whatever the truth. A
+# The participation ratio of the *sample* covariance of $N$ isotropic points in $D$ dimensions is about $ND/(N+D)$; the truth is $D$. A
 # table of encoders measured on unequal $N$ compares the $N$. Chun et al. {cite}`chun2026` give the correction;
 # [an effective rank in a medical-imaging library](https://github.com/Project-MONAI/MONAI/issues/8996) had a floor of the same kind. See
 # {doc}`09_limits_of_geometry`.
@@ -251,8 +251,8 @@ sprung(
 # %% [markdown]
 # ## 5. A rank that cannot exceed k
 #
-# Jacobian effective rank as Paper S defines it {cite}`chung2026` reads the top $k = 32$ singular values, so it lies below 32 whatever the
-# map does. Two Jacobians whose ranks differ by a factor of twenty then read nearly alike, and between encoders of unequal $D$, or in tables
+# Jacobian effective rank as Paper S defines it {cite}`chung2026` reads the top $k = 32$ singular values, so it is at most 32 whatever the
+# map does. Jacobians whose full ranks are far apart then read much nearer to each other, and between encoders of unequal $D$, or in tables
 # of unequal $k$, the number is not the same quantity. We know of no public report; {doc}`10_jacobian_effective_rank` turns the dial.
 
 # %%
@@ -275,7 +275,7 @@ axis.legend(fontsize=8)
 chapter.figure(
     figure,
     name="trap-k",
-    alt="Effective rank of four planted spectra against the number of singular values read; at 32 they lie close together, at 768 far apart.",
+    alt="Effective rank of four planted spectra against the number of singular values read; the curves fan out as more are read.",
     caption="Planted spectra of 768 singular values. Dotted: the k of Paper S.",
 )
 spread = (ranks.iloc[:, 0] / ranks.iloc[:, -1]).round(1)
@@ -291,7 +291,7 @@ sprung(
 # ## 6. Derivatives that are silently zero
 #
 # Inside `torch.inference_mode` automatic differentiation is off, and `torch.func.jvp` of a function that enters it returns zeros without
-# a word ([pytorch #177318](https://github.com/pytorch/pytorch/issues/177318)). Many encoders' own `encode` functions are decorated so. A
+# a word (reported for calls made inside it: [pytorch #177318](https://github.com/pytorch/pytorch/issues/177318)). Many encoders' own `encode` functions are decorated so. A
 # spectrum of zeros has no rank; a spectrum in which only the last layers count has one, and it is wrong. The library checks one
 # direction against finite differences before it believes a derivative ({doc}`10_jacobian_effective_rank`).
 
