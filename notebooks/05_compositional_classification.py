@@ -584,7 +584,8 @@ display(
         "captions of rendered scenes and shown fresh scenes of one coloured shape (8 colours, 6 shapes; every image its own "
         "source; all 48 pairs occur, so the closed and the open world are one). Where the training views kept their colours "
         "(*standard*), the captions describe what the encoder sees; where colours were jittered, the captions keep naming a "
-        "colour that the view no longer has. These are the paper's two cases, made on purpose."
+        "colour that the view no longer has. They stand in for the paper's two cases; intervals are over draws of scenes and of pairs, and say "
+        "nothing of another training of the same encoder."
         if text_encoders
         else f"**Not run here:** *{network.name}* has no text side and no `text_encoders` are given."
     )

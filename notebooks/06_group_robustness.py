@@ -540,7 +540,8 @@ if searches:
 #
 # The rows of the paper's table that need text, on image–text encoders of this project's zoo and on rendered scenes: discs and rings, where in training a disc is nearly always
 # red and a ring green; validation and test show all four groups alike. Every draw of scenes is fresh. As in chapter 5, *standard* marks the encoder whose training views kept
-# their colours; the other's were jittered, so that colour is what it was trained to ignore.
+# their colours; the other's were jittered, so that colour is what it was trained to ignore. GDE uses the groups of the training images, and its text weights those of validation too; zero-shot and
+# LDE (text) use neither. ERM has one penalty, not tuned here. Intervals are over draws of scenes, for one training of each encoder.
 
 # %%
 text_results = []
