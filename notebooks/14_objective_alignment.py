@@ -97,7 +97,6 @@ generator = torch.Generator().manual_seed(seed)
 plan = protocol.read()
 cells = ledger.reported_cells()
 NOT_RUN = "Not run here: a table of the zoo is missing. The commands bindery zoo run, bindery zoo measure and bindery zoo align make them."
-known = zoo.cards()
 for name in encoders:
     zoo.card(name)  # an unknown name is refused here, with the nearest
 chapter.glue("r_jer", float(cells.loc["S.T2.jer.v2.r", "value"]))
