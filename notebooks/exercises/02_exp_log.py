@@ -36,9 +36,10 @@
 #
 # **Write `exp` and `log`** for a batch of rows, with NumPy only, such that
 #
-# * `exp(log(u)) = u` and `log(exp(v)) = v` to nearly all digits, for arrows of length $10^{-9}$ as well as 3;
+# * `exp(log(u)) = u` and `log(exp(v)) = v` to all the digits that the rounding of $u$ leaves, for arrows of length $10^{-9}$ (about seven) as well as 3;
 # * a zero arrow and a point equal to the base give the base and a zero arrow, not NaN;
-# * no answer holds NaN for any rows of unit length.
+# * no answer holds NaN for any rows of unit length; the point opposite the base, where every direction is as good as another, may be
+#   refused with an error.
 
 # %% tags=["parameters"]
 seed: int = 0  # the class's seed: it draws the inputs of the check

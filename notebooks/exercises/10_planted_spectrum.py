@@ -50,7 +50,8 @@ import numpy as np
 Array = np.ndarray
 
 # %% [markdown] tags=["hint"]
-# $U \operatorname{diag}(s) V^{\mathsf T}$ with orthonormal columns in $U$ and $V$: the Q of a QR decomposition of a Gaussian matrix has them. The limit of $p \ln p$ at zero is zero,
+# $U \operatorname{diag}(s) V^{\mathsf T}$ with orthonormal columns in $U$ and $V$: the Q of a QR decomposition of a Gaussian matrix has them, but the routine fixes their signs by a
+# convention; toss a coin for each column. The limit of $p \ln p$ at zero is zero,
 # but `0 * np.log(0)` is NaN.
 
 
@@ -61,7 +62,7 @@ def planted(s: Array, rows: int, columns: int, seed: int) -> Array:
     rng = np.random.default_rng(seed)
     u, _ = np.linalg.qr(rng.standard_normal((rows, len(s))))
     v, _ = np.linalg.qr(rng.standard_normal((columns, len(s))))
-    return (u * s) @ v.T
+    return (u * (s * rng.choice([-1, 1], len(s)))) @ v.T
     # </solution>
 
 

@@ -2,7 +2,8 @@
 def planted(s, rows, columns, seed):
     rng = np.random.default_rng(seed)
     middle = np.zeros((rows, columns))
-    np.fill_diagonal(middle, np.r_[s, np.zeros(min(rows, columns) - len(s))])
+    signed = s * np.where(rng.random(len(s)) < 0.5, -1, 1)
+    np.fill_diagonal(middle, np.r_[signed, np.zeros(min(rows, columns) - len(s))])
     left = np.linalg.qr(rng.standard_normal((rows, rows)))[0]
     return left @ middle @ np.linalg.qr(rng.standard_normal((columns, columns)))[0].T
 

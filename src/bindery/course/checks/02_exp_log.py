@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bindery.course.checking import Ask, expect, numbers, part
+from bindery.course.checking import Ask, CheckFailed, expect, numbers, part
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
@@ -89,8 +89,13 @@ def at_zero(ask: Ask, rng: np.random.Generator) -> None:
     near = unit(base + 1e-16 * rng.standard_normal((200, dim)))
     near[0] = base
     back = numbers(ask("log", near, base), "log of the base and its nearest neighbours", near.shape)
-    expect(np.all(back[0] == 0), "log of the base point is not the zero arrow.")
+    expect(np.all(np.abs(back[0]) < 1e-15), "log of the base point is not the zero arrow.")
     expect(
         np.all(np.abs(back) < 1e-14),
         "log of points that are all but the base gives arrows that are too long.",
     )
+    try:
+        opposite = ask("log", -base[None], base)
+    except CheckFailed:
+        return  # to refuse the one point that has no direction is an answer too
+    numbers(opposite, "log of the point opposite the base", (1, dim))

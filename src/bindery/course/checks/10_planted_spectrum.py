@@ -49,6 +49,15 @@ def planting(ask: Ask, rng: np.random.Generator) -> None:
         np.abs(np.diag(total) / level - 1).max() < 0.6,
         "Some input directions of planted matrices are preferred: over many seeds all should carry the same.",
     )
+    corners = [
+        numbers(ask("planted", np.ones(1), 3, 3, int(rng.integers(1 << 30))), "planted", (3, 3))[0, 0] > 0
+        for _ in range(60)
+    ]
+    # A fair coin falls on one side fewer than 8 times of 60 once in 10^9 runs.
+    expect(
+        8 <= sum(corners) <= 52,
+        "Planted matrices prefer a sign: QR fixes the signs of its columns, so Q alone is not a random rotation.",
+    )
 
 
 @part(1, "flat spectra have their count as rank")
