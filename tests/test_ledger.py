@@ -5,8 +5,10 @@ import os
 import re
 from pathlib import Path
 
+import nbformat
 import numpy as np
 import pytest
+from nbclient import NotebookClient
 
 from bindery import ledger
 from bindery.errors import DataError, InputError
@@ -14,7 +16,7 @@ from bindery.ledger import markdown
 from bindery.ledger.claims import Claim, load_claims
 from bindery.ledger.records import Measurement, Record, read_file
 from bindery.ledger.verdict import told, verdict
-from bindery.ledger.writing import measured
+from bindery.ledger.writing import _cell_number, measured
 from bindery.paths import project_root
 
 LINES = "analogue run"
@@ -562,3 +564,12 @@ def test_a_claim_links_to_the_cell_that_measured_it() -> None:
         == "[02 the sphere](02_the_sphere.ipynb)"
     )
     assert markdown.chapter_link("99_no_page", 7) == "99 no page"
+
+
+def test_a_record_knows_the_number_of_its_cell() -> None:
+    code = "from bindery.ledger.writing import _cell_number\nprint(_cell_number())"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for _ in range(3)])
+    done = NotebookClient(notebook, kernel_name="python3", timeout=120).execute()
+    told = [(cell.execution_count, int(cell.outputs[0].text)) for cell in done.cells]
+    assert told == [(1, 1), (2, 2), (3, 3)]
+    assert _cell_number() is None

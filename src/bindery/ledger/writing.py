@@ -209,4 +209,6 @@ def _cell_number() -> int | None:
     """n of the notebook cell ``In [n]`` that runs now; None outside a notebook."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
-    return None if shell is None else int(shell.execution_count)
+    # The last input is the cell that runs; the shell's own counter may already be at the next one.
+    inputs = [] if shell is None else shell.user_ns.get("In", [])
+    return len(inputs) - 1 if len(inputs) > 1 else None
