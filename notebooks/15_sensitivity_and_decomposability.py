@@ -5,7 +5,7 @@
 #     minutes: 20
 #     needs:
 #       data: [emoji-colours]
-#       results: ["decomposability*.json", "zoo*.parquet", "sensitivity*.json"]
+#       results: ["decomposability*.parquet", "zoo*.parquet"]
 #       records: []
 #   jupytext:
 #     text_representation:
@@ -47,8 +47,6 @@ draws: int = 2000  # bootstrap draws over families
 seed: int = 151130  # seed of the images; the kept results are for 151130
 
 # %% tags=["remove-cell"]
-import json
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -92,7 +90,7 @@ SHORT = {
 }
 GRIDS = {"scenes: shape × place": "place", "scenes: shape × colour": "colour", "emoji-colours": "emoji"}
 BESIDE = {"jitter_swap": "swap choice", "object_alone": "shape alone"}
-NOT_KEPT = "Not here: results/decomposability.json or results/zoo.parquet. python tools/measure_beyond.py and bindery zoo measure make them."
+NOT_KEPT = "Not here: results/decomposability.parquet or results/zoo.parquet. python tools/measure_beyond.py and bindery zoo measure make them."
 
 # %% [markdown]
 # ## Two meanings of "decomposes"
@@ -173,8 +171,8 @@ for told, part in (("low", low_rank), ("high", high_rank)):
 # ({doc}`08_attribute_binding`), and how well a single factor is told by the nearest mean.
 
 # %% tags=["hide-input"]
-kept_file = results_dir() / "decomposability.json"
-kept = pd.DataFrame(json.loads(kept_file.read_text())["rows"]) if kept_file.exists() else pd.DataFrame()
+kept_file = results_dir() / "decomposability.parquet"
+kept = pd.read_parquet(kept_file) if kept_file.exists() else pd.DataFrame()
 if len(kept):
     shares = kept[["share_attribute", "share_object"]]
     kept["consistency"] = shares.min(axis=1) / (shares.min(axis=1) + kept["share_interaction"])

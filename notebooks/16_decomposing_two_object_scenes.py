@@ -5,7 +5,7 @@
 #     minutes: 25
 #     needs:
 #       data: [emoji-duos]
-#       results: ["two_objects*.json", "zoo*.parquet"]
+#       results: ["two_objects*.parquet", "zoo*.parquet"]
 #       records: []
 #   jupytext:
 #     text_representation:
@@ -61,8 +61,6 @@ draws: int = 2000  # bootstrap draws over families
 seed: int = 161130  # seed of the images; the kept results are for 161130
 
 # %% tags=["remove-cell"]
-import json
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -190,9 +188,9 @@ toy.style.format(lambda x: "0" if abs(x) < 1e-9 else f"{x:.2f}").set_caption(
 # All encoders were measured once, `python tools/measure_beyond.py`; the ones in the parameter `live` are measured again below, and must agree.
 
 # %% tags=["hide-input"]
-kept_file = results_dir() / "two_objects.json"
-kept = pd.DataFrame(json.loads(kept_file.read_text())["rows"]) if kept_file.exists() else pd.DataFrame()
-NOT_KEPT = "Not here: results/two_objects.json. The command python tools/measure_beyond.py makes it."
+kept_file = results_dir() / "two_objects.parquet"
+kept = pd.read_parquet(kept_file) if kept_file.exists() else pd.DataFrame()
+NOT_KEPT = "Not here: results/two_objects.parquet. The command python tools/measure_beyond.py makes it."
 if len(kept):
     zoo_sets = kept[kept["size"] == 32].groupby("data")[["contents", "renderings"]].max()
 else:

@@ -6,7 +6,7 @@
 
 Measures the trainings of the zoo's protocol that are in the folder (`bindery zoo run`), the untrained network of
 each seed, the EfficientNets that ship in packages, one of them untrained, pixels and two oracle codes. Writes
-``results/two_objects.json`` and ``results/decomposability.json`` after every encoder; a row is kept while its
+``results/two_objects.parquet`` and ``results/decomposability.parquet`` after every encoder; a row is kept while its
 weights, its settings and the code that measured it stay the same. About four CPU seconds for an encoder of the
 zoo, one to two CPU minutes for an EfficientNet.
 """
@@ -22,6 +22,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import torch
 from numpy.typing import ArrayLike
 
@@ -33,7 +36,7 @@ from bindery.paths import cache_dir, results_dir
 from bindery.zoo import release
 from bindery.zoo.backbone import build_backbone
 
-FILES = {"two_objects": "two_objects.json", "decomposability": "decomposability.json"}
+FILES = {"two_objects": "two_objects.parquet", "decomposability": "decomposability.parquet"}
 SEEDS = {"two_objects": 161130, "decomposability": 151130}
 # EfficientNets read 224 pixels and more: fewer contents and renderings of the same sets.
 SMALL: dict[str, Any] = {"renderings": 8}
@@ -120,8 +123,9 @@ def entries(folder: Path) -> Iterator[tuple[dict[str, Any], int, Callable[[], Em
         told = {"name": f"random-s{seed}", "family": "random", "objective": "random", "condition": "none"}
         yield told | {"seed": seed, "weights_sha256": ""}, 32, partial(untrained, seed)
     found = release.cards(folder)
-    for config in [*plan.plan(), *protocol.additions(plan)]:
-        if (name := protocol.run_name(config)) in found:
+    kinds = ((o, c, s) for s in plan.seeds for c in plan.conditions for o in plan.objectives)
+    for name in (protocol.run_name(plan.config(*kind)) for kind in kinds):
+        if name in found:
             card = found[name]
             told = {key: getattr(card, key) for key in ("name", "family", "objective", "condition", "seed")}
             yield told | {"weights_sha256": card.sha256}, 32, partial(trained, name, folder)
@@ -183,16 +187,17 @@ def _has_scenes(dataset: Set) -> bool:
     return isinstance(dataset, two_objects.TwoObjects) and dataset.scenes is not None
 
 
+def read(path: Path) -> list[dict[str, Any]]:
+    return [dict(row) for row in pd.read_parquet(path).to_dict("records")] if path.exists() else []  # type: ignore[misc]
+
+
 def save(path: Path, part: str, rows: list[dict[str, Any]]) -> None:
-    content = {
-        "about": f"{part.replace('_', ' ')}: one row an encoder and image set; see tools/measure_beyond.py.",
-        "provenance": {"command": "python tools/measure_beyond.py", "commit": provenance.commit(),
-                       "seed": SEEDS[part], "versions": provenance.versions()},
-        "rows": [],
-    }  # fmt: skip
-    told, lines = json.dumps(content, indent=1), ",\n  ".join(json.dumps(row) for row in rows)
+    told = {"about": __doc__, "command": "python tools/measure_beyond.py", "commit": provenance.commit()}
+    told |= {"seed": SEEDS[part], "versions": provenance.versions()}  # type: ignore[dict-item]
+    table = pa.Table.from_pandas(pd.DataFrame(rows), preserve_index=False)
+    metadata = {**(table.schema.metadata or {}), b"bindery": json.dumps(told).encode()}
     half = path.with_suffix(".tmp")
-    half.write_text(told.replace('"rows": []', f'"rows": [\n  {lines}\n ]') + "\n")  # a row a line
+    pq.write_table(table.replace_schema_metadata(metadata), half)
     half.replace(path)
 
 
@@ -207,8 +212,7 @@ def main() -> None:
     order = [told["name"] for told, *_ in entries(options.zoo or cache_dir("zoo"))]
     for part, file in FILES.items():
         path, code = results_dir() / file, measured_by(part)
-        held = json.loads(path.read_text())["rows"] if path.exists() else []
-        rows = [row for row in held if row["measured_by"] == code]
+        rows = [row for row in read(path) if row["measured_by"] == code and row["name"] in order]
         for told, size, make in entries(options.zoo or cache_dir("zoo")):
             told = told | {"measured_by": code}
             if options.only and told["name"] not in options.only:
@@ -219,7 +223,7 @@ def main() -> None:
             if not more:
                 continue
             rows = [row for row in rows if row["name"] != told["name"]] + same + more
-            rows.sort(key=lambda row: order.index(row["name"]) if row["name"] in order else len(order))
+            rows.sort(key=lambda row: order.index(row["name"]))
             save(path, part, rows)
             print(part, told["name"], f"{time.process_time() - started:.1f} CPU s", flush=True)
 
