@@ -580,7 +580,7 @@ for condition, found in decided.items():
             "protocol": words,
             "variant": f"declared, {condition}",
         }
-        chapter.measure(f"declared:{claim}", line["estimate"], **details)
+        chapter.measure(f"declared/{claim.replace(':', '-')}", line["estimate"], **details)
 outcome.rename_axis("claim") if decided else NOT_RUN
 
 # %% [markdown]
