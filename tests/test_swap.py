@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bindery import beyond, slot_codes, sphere, swap
+from bindery import beyond, slot_codes, sphere, swap, swap_values
 from bindery import scenes as sc
 from bindery.captions import scene_items
 from bindery.encoders import load
@@ -152,6 +152,40 @@ def test_intervals_contain_the_value_and_shrink_with_contents() -> None:
     assert high - low < np.diff(wide.interval())[0]
 
 
+def test_values_that_contents_share_widen_the_interval_to_its_level() -> None:
+    """Energies with an effect of each colour and shape: over contents the level is missed, over values it is kept."""
+    first, second = (part[:, 0] for part in grid(8, 8))
+    rng, trials = np.random.default_rng(9), 150
+    inside = {"contents": 0, "values": 0}
+    for trial in range(trials):
+        colour, shape = 0.3 * rng.standard_normal((2, 8))
+        energy = 1 + colour[first].sum(axis=1) + shape[second].sum(axis=1)
+        energy = energy + 0.1 * rng.standard_normal(len(energy))
+        found = {
+            "contents": swap.ratio_interval(energy, draws=200, seed=trial),
+            "values": swap_values.crossed_interval(energy, 1.0, (first, second), draws=200, seed=trial),
+        }
+        for name, (low, high) in found.items():
+            inside[name] += low < 1 < high
+    assert inside["contents"] < 0.6 * trials
+    assert inside["values"] > 0.85 * trials
+
+
+def test_contents_with_values_of_their_own_are_drawn_as_contents() -> None:
+    top, bottom = np.random.default_rng(10).uniform(1, 2, (2, 20))
+    own = swap_values.crossed_interval(top, bottom, (np.arange(20),), draws=300, seed=4)
+    assert own == pytest.approx(swap.ratio_interval(top, bottom, draws=300, seed=4))
+    both = swap_values.crossed_interval(3 * bottom, bottom, (np.arange(20) % 5, np.arange(20) // 5))
+    assert both == pytest.approx((3, 3)), "a ratio that is the same everywhere has no width"
+
+
+def test_what_contents_share_is_told_by_the_set() -> None:
+    colours, shapes = swap_values.factors(scene_set(2, seed=1))
+    assert [len(np.unique(part)) for part in (colours, shapes)] == [len(COLOURS), len(SHAPES)]
+    tones, drawings = swap_values.factors(duo_set(2, seed=3, styles=["noto"], duos=["handshake"]))
+    assert tones.shape[1] == 2 and drawings.shape == (len(tones), 1)
+
+
 def test_choices_tie_for_a_bag_and_are_right_for_a_code_that_binds() -> None:
     rng = np.random.default_rng(6)
     bag = np.repeat(coded("values, slot-free", rng)[:, :, None], 2, axis=2)
@@ -241,6 +275,8 @@ def test_a_bag_oracle_has_no_antisymmetric_part_and_slots_have_no_pairs() -> Non
         (lambda: swap.tangents(np.ones((7, 3)), (2, 2, 2)), "needs 8 embeddings"),
         (lambda: swap.exchange(np.ones((2, 2, 2, 2)), "object"), "no exchange"),
         (lambda: design("bags", *grid()), "unknown code"),
+        (lambda: swap_values.crossed_interval(np.ones(3), 1.0, ()), "at least one factor"),
+        (lambda: swap_values.crossed_interval(np.ones(3), 1.0, (np.arange(4),)), "each of 3 contents"),
         (
             lambda: slot_codes.held_out(np.ones((3, 1, 1)), np.ones((3, 1, 2, 2)), folds=4),
             "folds must be 2 to 3",
