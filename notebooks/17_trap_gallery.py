@@ -48,6 +48,7 @@ from bindery import captions as cap
 from bindery import committed, compositional, figures, geometry, jacobian, sphere
 from bindery.chapter import start
 from bindery.compositional import ARMS
+from bindery.data import where
 from bindery.data.cue_conflict import cue_conflict_labels, names_sha256
 from bindery.errors import BinderyError, DataError
 from bindery.openworld import binned_curve, image_scores, seen_unseen_curve
@@ -341,6 +342,8 @@ sprung(
 
 # %%
 try:
+    if where.rehearsing():
+        raise DataError("a rehearsal has the layout of SugarCrepe, not its captions")
     questions, source = cap.sugar_crepe(), "SugarCrepe"
 except DataError:
     questions, source = cap.scene_items(100, seed=seed), "caption pairs over scenes, in SugarCrepe's kinds"

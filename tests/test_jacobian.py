@@ -567,6 +567,13 @@ def test_a_kink_within_rounding_passes_the_self_check_and_a_wrong_derivative_doe
         check_derivative(lambda x: SlightlyWrong.apply(x.flatten(1)), point)
 
 
+def test_equal_pixels_that_tie_in_a_max_pool_pass_the_self_check():
+    flat = torch.from_numpy(np.random.default_rng(0).standard_normal((1, 3, 32, 32))).float()
+    flat[..., :4, :4] = 0.25
+    network = nn.Sequential(nn.Conv2d(3, 8, 3), nn.MaxPool2d(2), nn.Flatten()).eval().requires_grad_(False)
+    assert 2e-3 < check_derivative(network, flat).finite_difference < 0.1
+
+
 @pytest.mark.parametrize("encoder", [Silent(True), Silent(False), Detached()])
 def test_silent_zeros_are_refused(encoder, image):
     with pytest.raises(InputError):

@@ -58,6 +58,8 @@ def make_plan(project: Project, options: Options, results: Path | None = None) -
     chapters = read_chapters(project.notebooks)
     parameters = load_profile(project.notebooks, options.profile, chapters, rehearse=options.rehearse)
     only = tuple(select(chapters, name).id for name in options.only)
+    if options.rehearse and not only:  # exercises are the same in every profile
+        only = tuple(name for name, chapter in chapters.items() if chapter.header.exercise is None)
     hashes = Hashes(project.cache / "hashes.json")
     outputs = Outputs(results or project.cache / "executed" / options.profile, hashes)
     library = Library(project.library)
