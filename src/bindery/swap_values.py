@@ -46,7 +46,8 @@ def crossed_interval(
 
     Notes
     -----
-    Source: A. Owen, The pigeonhole bootstrap, Annals of Applied Statistics 1 (2007), equation 5.
+    Source: A. Owen, The pigeonhole bootstrap, Annals of Applied Statistics 1 (2007), 386-411;
+    a content with two values of a factor weighs the product of both counts.
     """
     n, rng = len(numerator), np.random.default_rng(seed)
     weight = np.ones((draws, n))
