@@ -764,7 +764,7 @@ if masked in profiles and n_images > 1:
 for label in (language, masked):
     if label in profiles and not has_learnt(label):
         print(
-            f"{label} guesses at the binding task: within this budget it has hardly learnt, and its depth profile does not count"
+            f"{label} guesses at the binding task: within this budget it has hardly learnt, and its depth profile does not count (a rule made after the profile was seen)"
         )
 if not trained:
     print("the zoo's trained encoders are not at hand: the claims on spectra and depth stay open")

@@ -26,7 +26,7 @@
 # %% tags=["parameters", "hide-input"]
 from typing import Literal
 
-paper: Literal["both", "G", "S"] = "both"  # whose claims to show
+paper: Literal["both", "G", "S", "B"] = "both"  # whose claims to show; B: the questions of this book
 
 # %% tags=["remove-cell"]
 import matplotlib.pyplot as plt
