@@ -50,6 +50,7 @@ suite: list[str] = []  # encoders for the open question; the paper profile names
 suite_trials: int = 1000  # binding trials for each of them
 change_images: int = 8  # scenes at which changed encoders are linearised; the kept values are for 8
 suite_images: int = 8  # photographs at which their Jacobians are taken
+suite_k: int = 32  # singular values of these; part of the definition
 seed: int = 14  # seed of every random draw on this page
 
 # %% tags=["remove-cell"]
@@ -1177,7 +1178,7 @@ def suite_row(name: str) -> dict[str, object]:
         embed(network, binding.SceneImages(task.scenes, network.input_size), progress=False), task
     )
     shots = list(photographs())[:suite_images]
-    ranks = [jer(part, shots, seed=seed, progress=False).mean for part in (network, null)]
+    ranks = [jer(part, shots, suite_k, seed=seed, progress=False).mean for part in (network, null)]
     convolutional = any(kind in network.card.architecture.lower() for kind in ("resnet", "convnext", "rn50"))
     chapter.measure(
         "suite_binding",
