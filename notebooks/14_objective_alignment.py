@@ -1178,7 +1178,7 @@ def suite_row(name: str) -> dict[str, object]:
         embed(network, binding.SceneImages(task.scenes, network.input_size), progress=False), task
     )
     shots = list(photographs())[:suite_images]
-    ranks = [jer(part, shots, suite_k, seed=seed, progress=False).mean for part in (network, null)]
+    ranks = [jer(part, shots, k=suite_k, seed=seed, progress=False).mean for part in (network, null)]
     convolutional = any(kind in network.card.architecture.lower() for kind in ("resnet", "convnext", "rn50"))
     chapter.measure(
         "suite_binding",
