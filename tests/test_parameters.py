@@ -137,8 +137,8 @@ def test_command_line_choices_and_lists() -> None:
 @pytest.mark.parametrize("value", [-1, 2**32, 2**70])
 def test_integers_are_counts_and_seeds(value: int) -> None:
     declared = parse_cell("seed: int = 0\nsizes: list[int] = [1]")
-    for given in ({"seed": value}, {"sizes": [1, value]}):
+    for values in ({"seed": value}, {"sizes": [1, value]}):
         with pytest.raises(InputError, match=r"an int lies in 0\.\.4294967295; got"):
-            validate(declared, given)
+            validate(declared, values)
     with pytest.raises(InputError, match=f"parameter seed: an int lies in 0.*got '{value}'"):
         read_assignments(declared, [f"seed={value}"])
