@@ -77,7 +77,7 @@ def sprung(trap: str, there: bool, *, wrong: str, right: str, guard: str) -> Non
 
 
 # %% [markdown]
-# ## 1. An angle that rounds to zero
+# ## An angle that rounds to zero
 #
 # The angle between two unit vectors is $\arccos(p \cdot q)$, and near one the arccosine has no digits left: in single precision every angle
 # below $3 \cdot 10^{-4}$ may come out as zero, or as twice itself. Reported for
@@ -119,7 +119,7 @@ sprung(
 )
 
 # %% [markdown]
-# ## 2. A composite with a length
+# ## A composite with a length
 #
 # $c + v_a + v_o$ is no unit vector, and its length differs from pair to pair. In a dot product, long composites win. The released code of
 # Paper G scores its linear baseline that way
@@ -168,7 +168,7 @@ sprung(
 )
 
 # %% [markdown]
-# ## 3. An area from twenty points
+# ## An area from twenty points
 #
 # The seen–unseen curve of compositional classification has a step wherever one image changes its mind. The common evaluator looks at twenty
 # to forty biases only. What that does to the area and the best harmonic mean is the subject of
@@ -203,7 +203,7 @@ sprung(
 )
 
 # %% [markdown]
-# ## 4. A dimension that counts the images
+# ## A dimension that counts the images
 #
 # The participation ratio of the *sample* covariance of $N$ isotropic points in $D$ dimensions is about $ND/(N+D)$; the truth is $D$. A
 # table of encoders measured on unequal $N$ compares the $N$. Chun et al. {cite}`chun2026` give the correction;
@@ -250,7 +250,7 @@ sprung(
 )
 
 # %% [markdown]
-# ## 5. A rank that cannot exceed k
+# ## A rank that cannot exceed k
 #
 # Jacobian effective rank as Paper S defines it {cite}`chung2026` reads the top $k = 32$ singular values, so it is at most 32 whatever the
 # map does. Jacobians whose full ranks are far apart then read much nearer to each other, and between encoders of unequal $D$, or in tables
@@ -289,7 +289,7 @@ sprung(
 )
 
 # %% [markdown]
-# ## 6. Derivatives that are silently zero
+# ## Derivatives that are silently zero
 #
 # Inside `torch.inference_mode` automatic differentiation is off, and `torch.func.jvp` of a function that enters it returns zeros without
 # a word (reported for calls made inside it: [pytorch #177318](https://github.com/pytorch/pytorch/issues/177318)). Many encoders' own `encode` functions are decorated so. A
@@ -333,7 +333,7 @@ sprung(
 )
 
 # %% [markdown]
-# ## 7. The shorter caption wins
+# ## The shorter caption wins
 #
 # SugarCrepe {cite}`hsieh2023` asks which of two captions fits a photograph. Where the wrong one was made by *adding* an attribute or an object,
 # it is longer, and a reader without eyes who takes the shorter one is nearly always right. In the *swap* kinds most pairs are the same words in
