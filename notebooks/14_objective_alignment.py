@@ -232,7 +232,7 @@ chapter.glue("noise_small", noise[0])
 chapter.glue("rank_noise", smallest["rank"].mean())
 
 # %% [markdown]
-# At $\sigma =$ {glue:text}`noise_small` the error is {glue:text}`error_small:.1f` %: the formula is right, as a theorem must be. (The smallest step was $10^{-4}$ at first, with an interval that reached just beyond 5 %; the step below it was added then. The figure shows all.) At the strength at which the zoo's augmentations are *used*, it is {glue:text}`error_photometric:.0f` % (photometric) and
+# At $\sigma =$ {glue:text}`noise_small` the error is {glue:text}`error_small:.1f` %: the formula is right, as a theorem must be. (The smallest step was $10^{-4}$ at first, which left the claim open; the step below it was added then, after a look. The table shows all.) At the strength at which the zoo's augmentations are *used*, it is {glue:text}`error_photometric:.0f` % (photometric) and
 # {glue:text}`error_standard:.0f` % (crop and flip). The theory describes infinitesimal augmentations; nobody trains with these.
 #
 # There is a second gap, and it concerns JER. JER asks about *every* pixel direction alike, $\Sigma = \sigma^2 I$. An augmentation moves an image along the few directions that hue, contrast or a crop have at that image. The effective rank of the linear response (top 32) is
