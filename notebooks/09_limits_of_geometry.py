@@ -545,38 +545,8 @@ if panel is not None:
     grey = table.set_index("name").loc["pixels-grey", "jitter_accuracy"]
     figure, axes = plt.subplots(1, 3, figsize=(7, 2.9), sharey=True)
     for axis, (column, title) in zip(axes, METRICS.items(), strict=True):
-        for family, part in panel.groupby("family", sort=False):
-            axis.plot(
-                part[column],
-                part["jitter_accuracy"],
-                ls="",
-                marker=figures.marker_of(family),
-                color=figures.color_of(family),
-                ms=6.5,
-                label=family,
-            )
-        axis.plot(
-            control[column],
-            control["jitter_accuracy"],
-            ls="",
-            marker="*",
-            ms=9,
-            mfc="white",
-            color=figures.color_of("control"),
-            label="trained on the answer",
-        )
-        axis.plot(
-            nulls[column],
-            nulls["jitter_accuracy"],
-            ls="",
-            marker="d",
-            ms=5,
-            mfc="white",
-            color="0.5",
-            label="untrained",
-        )
-        for level, look in ((binding.CHANCE, ":"), (0.5, "--"), (grey, "-.")):
-            axis.axhline(level, color="0.45", lw=0.9, ls=look)
+        figures.scatter_families(axis, panel, column, "jitter_accuracy", controls=control, untrained=nulls)
+        figures.level_lines(axis, {"chance": binding.CHANCE, "bag ceiling": 0.5, "grey pixels": grey})
         axis.set_xlabel(title)
         axis.xaxis.set_major_locator(MaxNLocator(4))
     axes[0].set_ylabel("binding accuracy (jitter, dark)")

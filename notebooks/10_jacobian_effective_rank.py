@@ -720,6 +720,68 @@ chapter.glue("null_missing", ", ".join(missing) or "none")
 # {glue:text}`reported_delta:.2f` would put the average *trained* encoder of its suite near {glue:text}`implied_trained`, to be compared with the values it reports for families
 # (from {glue:text}`reported_lowest:.1f` to {glue:text}`reported_highest:.1f`). That is a check of our reading of {eq}`eq-jer`, not of the claim.
 #
+# How far can such a value be trusted? The same records tell what moves it:
+
+# %%
+runs = pd.DataFrame(
+    [
+        {
+            **{name: record[name] for name in ("architecture", "weight_seed", "image", "dtype")},
+            "jer": effective_rank(record["range_finder"]),
+        }
+        for record in null["records"]
+        if record["architecture"] in every
+    ]
+)
+main = runs[
+    [
+        row.dtype == best[row.architecture]["dtype"] if row.architecture in best else False
+        for row in runs.itertuples()
+    ]
+]
+photographed = main[main["image"] != "noise"]
+crossed = photographed.pivot_table(
+    index=["architecture", "image"], columns="weight_seed", values="jer"
+).dropna()
+twice = (
+    runs[runs["image"] != "noise"]
+    .pivot_table(index=["architecture", "weight_seed", "image"], columns="dtype", values="jer")
+    .dropna()
+)
+shown_noise = main[main["image"] == "noise"].set_index("architecture")["jer"]
+by_architecture = photographed.groupby("architecture")["jer"].mean()
+moves = {
+    "another architecture": (by_architecture.std(), len(by_architecture)),
+    "another photograph, same weights": (
+        np.sqrt(photographed.groupby(["architecture", "weight_seed"])["jer"].var().mean()),
+        len(photographed),
+    ),
+    "other random weights, same photograph": (
+        np.sqrt((crossed.diff(axis=1).iloc[:, -1] ** 2 / 2).mean()) if crossed.shape[1] > 1 else np.nan,
+        len(crossed),
+    ),
+    "Gaussian noise for photographs (mean shift)": (
+        (shown_noise - by_architecture.reindex(shown_noise.index)).mean(),
+        len(shown_noise),
+    ),
+    "bfloat16 for float32 (largest shift)": (
+        twice.diff(axis=1).iloc[:, -1].abs().max() if twice.shape[1] > 1 else np.nan,
+        len(twice),
+    ),
+}
+chapter.glue("null_between", moves["another architecture"][0])
+chapter.glue("null_photo", moves["another photograph, same weights"][0])
+chapter.glue("null_seed", moves["other random weights, same photograph"][0])
+chapter.glue("null_dtype", moves["bfloat16 for float32 (largest shift)"][0])
+pd.DataFrame(moves, index=["directions of 32", "from so many values"]).T.style.format(
+    "{:.2f}", subset=["directions of 32"]
+).format("{:.0f}", subset=["from so many values"])
+
+# %% [markdown]
+# Architectures differ by {glue:text}`null_between:.2f` (standard deviation), photographs under the same weights by {glue:text}`null_photo:.2f`, weights under the same photograph by {glue:text}`null_seed:.2f`. A few photographs and two
+# draws of the weights are therefore enough for a null, if not for a trained network ({numref}`fig-jer-trained`). Transformers and ConvNeXts were measured in bfloat16, which halves the cost; where the same step was taken
+# in float32 as well, the two differ by at most {glue:text}`null_dtype:.2f`.
+#
 # ## The silent zero
 #
 # Forward-mode derivatives fail in an unpleasant way. If anything inside the network runs under `torch.inference_mode`, as helpful `encode_image` functions often do, the tangent is dropped, and the

@@ -595,41 +595,18 @@ if panels:
     for pair, (condition, panel) in zip(axes, panels.items(), strict=True):
         control = zoo_verdicts.panel(table, condition, control=True).query("family == 'control'")
         for axis, (column, title) in zip(pair, (("jer", "JER (of 32)"), ("g_pr", "G.PR")), strict=True):
-            for family, part in panel.groupby("family", sort=False):
-                axis.plot(
-                    part[column],
-                    part["jitter_accuracy"],
-                    ls="",
-                    marker=figures.marker_of(family),
-                    color=figures.color_of(family),
-                    ms=6.5,
-                    label=family,
-                )
-            axis.plot(
-                control[column],
-                control["jitter_accuracy"],
-                "*",
-                ms=9,
-                mfc="white",
-                color=figures.color_of("control"),
-                label="told the answer",
+            figures.scatter_families(
+                axis, panel, column, "jitter_accuracy", controls=control, untrained=nulls
             )
-            axis.plot(
-                nulls[column],
-                nulls["jitter_accuracy"],
-                "d",
-                ms=5,
-                mfc="white",
-                color="0.5",
-                label="untrained",
+            figures.level_lines(
+                axis,
+                {
+                    "chance": binding.CHANCE,
+                    "bag ceiling": 0.5,
+                    "grey pixels": lines["pixels-grey"],
+                    "silhouettes": lines["pixels-contrast"],
+                },
             )
-            for level, look in (
-                (binding.CHANCE, ":"),
-                (0.5, "--"),
-                (lines["pixels-grey"], "-."),
-                (lines["pixels-contrast"], (0, (3, 1, 1, 1, 1, 1))),
-            ):
-                axis.axhline(level, color="0.45", lw=0.9, ls=look)
             axis.set_xlabel(title)
             axis.set_title(condition, fontsize=9)
         pair[0].set_ylabel("binding accuracy")
@@ -798,8 +775,7 @@ if table is not None:
             axes[0, column].plot(x, row["jitter_accuracy"], "o", color=colour, ms=6)
             axes[1, column].plot(x, row["jer"], "o", color=colour, ms=6)
             axes[2, column].plot(x, row["g_pr"], "o", color=colour, ms=6)
-        axes[0, column].axhline(binding.CHANCE, color="0.45", lw=0.9, ls=":")
-        axes[0, column].axhline(0.5, color="0.45", lw=0.9, ls="--")
+        figures.level_lines(axes[0, column], {"chance": binding.CHANCE, "bag ceiling": 0.5})
         axes[0, column].axhline(lines["pixels-grey"], color="0.45", lw=0.9, ls="-.")
         axes[0, column].set_title(series, fontsize=8)
         axes[2, column].set_xticks(
@@ -901,8 +877,9 @@ if table is not None and "unchanged:jer" in table:
                 ms=4.5,
                 mfc="white" if row["family"] == "random" else colour,
             )
-        for level, look in ((binding.CHANCE, ":"), (0.5, "--"), (lines["pixels-grey"], "-.")):
-            axis.axhline(level, color="0.45", lw=0.9, ls=look)
+        figures.level_lines(
+            axis, {"chance": binding.CHANCE, "bag ceiling": 0.5, "grey pixels": lines["pixels-grey"]}
+        )
         axis.set_title(title, fontsize=7.6)
         axis.set_xlabel("JER")
         axis.set_xlim(0, 33)

@@ -840,16 +840,8 @@ relation = pd.DataFrame()
 if condition in joined and len(joined[condition]) >= 6:
     figure, axes = plt.subplots(1, len(joined), figsize=(7, 2.9), squeeze=False, sharey=True)
     for axis, (which, panel) in zip(axes[0], joined.items(), strict=True):
-        for name, members in panel.groupby("family", sort=False):
-            axis.plot(
-                100 * members["share_object_exchange"],
-                members["jitter_swap"],
-                ls="",
-                marker=figures.marker_of(name),
-                color=figures.color_of(name),
-                ms=6,
-                label=name,
-            )
+        percent = panel.assign(percent=100 * panel["share_object_exchange"])
+        figures.scatter_families(axis, percent, "percent", "jitter_swap", size=6)
         for row in panel.to_dict("records"):
             axis.annotate(
                 row["encoder"],

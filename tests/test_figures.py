@@ -6,6 +6,7 @@ import sys
 import matplotlib
 import nbformat
 import numpy as np
+import pandas as pd
 import pytest
 
 matplotlib.use("agg")
@@ -202,3 +203,29 @@ def test_the_book_shows_a_numbered_captioned_figure_with_alt_text(tmp_path):
     assert index.find("a", href="page.html#fig-rising").text == "Fig. 1"
     shown = (tmp_path / "html" / figure.img["src"]).read_bytes()
     assert shown == render(draw(), "rising", ALT, CAPTION).png, "the stamped file itself is in the book"
+
+
+def test_families_are_scattered_in_their_colours_and_what_does_not_count_is_open():
+    panel = pd.DataFrame(
+        {"family": ["masked", "contrastive", "masked"], "jer": [1.0, 2.0, 3.0], "binding": [0.1, 0.2, 0.3]}
+    )
+    _, axis = plt.subplots()
+    figures.scatter_families(axis, panel, "jer", "binding", controls=panel[:1], untrained=panel[1:])
+    marks = {line.get_label(): line for line in axis.lines}
+    assert list(marks) == ["masked", "contrastive", "trained on the answer", "untrained"]
+    assert marks["masked"].get_xydata().tolist() == [[1.0, 0.1], [3.0, 0.3]]
+    assert marks["masked"].get_color() == color_of("masked")
+    assert marks["contrastive"].get_marker() == marker_of("contrastive")
+    assert [line.get_markerfacecolor() == "white" for line in axis.lines] == [False, False, True, True]
+    assert all(line.get_linestyle() == "None" for line in axis.lines)
+
+
+def test_a_missing_column_and_an_unknown_level_are_told():
+    _, axis = plt.subplots()
+    panel = pd.DataFrame({"family": ["masked"], "jer": [1.0]})
+    with pytest.raises(InputError, match="no column 'binding'; it has family, jer"):
+        figures.scatter_families(axis, panel, "jer", "binding")
+    with pytest.raises(InputError, match="no line is agreed for 'floor'; known are chance"):
+        figures.level_lines(axis, {"floor": 0.1})
+    figures.level_lines(axis, {"chance": 0.125, "bag ceiling": 0.5})
+    assert [line.get_ydata()[0] for line in axis.lines] == [0.125, 0.5]

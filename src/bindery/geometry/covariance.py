@@ -40,11 +40,16 @@ def centred_gram(embeddings: ArrayLike, *, exact: bool) -> Centred:
     wide = n < dim
     gram = np.zeros((min(n, dim),) * 2)
     power = np.empty(n)
-    size = n if wide else _BLOCK
+    size = n if wide else min(n, _BLOCK)
+    # Blocks are written into the same memory: fresh pages for each would cost as much as the product.
+    centred = np.empty((size, dim))
+    factor = centred if dtype == np.float64 else np.empty((size, dim), dtype)
     for start in range(0, n, size):
-        block = rows[start : start + size] - mean
-        power[start : start + size] = np.einsum("nd,nd->n", block, block)
-        block = block.astype(dtype, copy=False)
+        taken = min(size, n - start)
+        block = np.subtract(rows[start : start + taken], mean, out=centred[:taken])
+        power[start : start + taken] = np.einsum("nd,nd->n", block, block)
+        factor[:taken] = block
+        block = factor[:taken]
         gram += block @ block.T if wide else block.T @ block
     trace = float(power.sum())
     if trace <= ROUNDING**2 * n * float(mean @ mean):
