@@ -68,7 +68,7 @@ import pandas as pd
 from IPython.display import Markdown, display
 from sklearn.base import clone
 
-from bindery import committed, compositional, figures, ledger, text_arms
+from bindery import committed, compositional, figures, ledger, text_arms, zoo
 from bindery import data as images_of
 from bindery.chapter import start
 from bindery.compositional import ARMS
@@ -663,8 +663,11 @@ def zero_shot_claim(reader, shown, world: str) -> str:
     """Which of the paper's claims about zero-shot prompts this case is; by how it was trained, not by what came out."""
     if shown.name == "mit-states":
         return "gde.below-zero-shot-mit-closed" if world == "closed" else "gde.beats-zero-shot-mit-open"
-    kept = reader.name.startswith("zoo:") and "standard" in reader.name
-    return "gde.below-zero-shot-mit-closed" if kept else "gde.beats-zero-shot-ut"
+    if not reader.name.startswith("zoo:"):
+        return "gde.beats-zero-shot-ut"
+    # "standard" training keeps colours as they are, the other condition redraws them.
+    trained = zoo.card(reader.name.removeprefix("zoo:").removesuffix("/joint")).condition
+    return "gde.below-zero-shot-mit-closed" if trained == "standard" else "gde.beats-zero-shot-ut"
 
 
 for reader in readers.values():

@@ -230,7 +230,12 @@ print("(u'J)v            ", right.numpy())
 #
 # **The range finder** {cite}`halko2011`. Start likewise, then let the matrix pull the directions towards its own strong ones:
 #
-# $$ Y_0 = J V, \qquad Y_{r} = J J\T \operatorname{orth}(Y_{r-1}) \quad (r = 1,\dots,q), \qquad Q = \operatorname{orth}(Y_q), \qquad s_i \approx \sigma_i(Q\T J) . $$ (eq-jer-range-finder)
+# $$
+# \begin{aligned}
+# Y_0 &= J V, & Y_{r} &= J J\T \operatorname{orth}(Y_{r-1}) \quad (r = 1,\dots,q), \\
+# Q &= \operatorname{orth}(Y_q), & s_i &\approx \sigma_i(Q\T J) .
+# \end{aligned}
+# $$ (eq-jer-range-finder)
 #
 # With $q$ rounds it costs $2k(q+1)$ products and its values converge to the top $k$ from below. The paper uses $q = 5$, by the more detailed accounts; another account
 # has the plain sketch. Are they the same in practice? On a network that is small enough for the exact answer, we can look.
@@ -366,7 +371,9 @@ for size in (64, 1024):
 # There is an estimate without that ceiling. For a random sketch, the participation ratio of variances has the expectation
 # $(k r + 2)/(k + r + 1)$ to good accuracy, with $r = (\sum s_i^2)^2/\sum s_i^4$ over the *whole* spectrum. Solving for $r$,
 #
-# $$ \hat r = \frac{(k+1)\,P - 2}{k - P}, \qquad P = \text{mean over images of } \frac{(\sum_i s_i^2)^2}{\sum_i s_i^4} \text{ of the sketch.} $$ (eq-jer-free)
+# $$ \hat r = \frac{(k+1)\,P - 2}{k - P}, \qquad P = \Bigl\langle \frac{(\sum_i s_i^2)^2}{\sum_i s_i^4} \Bigr\rangle , $$ (eq-jer-free)
+#
+# where $\langle\cdot\rangle$ is the mean over images and $s_i$ are the sketch's values.
 #
 # Once $k$ is not tiny it hardly moves with it, {numref}`fig-jer-dial`, right. It answers a slightly different question than {eq}`eq-jer`, so we report it beside JER and never instead.
 #
