@@ -48,6 +48,7 @@ class BindingResult:
 
     @property
     def n(self) -> int:
+        """Number of trials."""
         return len(self.similarities)
 
     @cached_property

@@ -69,6 +69,7 @@ class Execution:
 
     @property
     def seconds(self) -> float:
+        """Wall time since the start."""
         return time.monotonic() - self.started
 
     @property
@@ -81,6 +82,7 @@ class Execution:
 
     @property
     def running(self) -> bool:
+        """Whether the process is still there."""
         return self._process.poll() is None
 
     def result(self) -> Failure | None:
@@ -122,6 +124,7 @@ class Execution:
         self._close()
 
     def clean(self) -> None:
+        """Remove the working folder; what was published stays."""
         shutil.rmtree(self.work, ignore_errors=True)
 
     def _close(self) -> None:

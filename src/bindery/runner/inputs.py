@@ -42,6 +42,7 @@ class Hashes:
             self._changed = True
 
     def file(self, path: Path) -> str:
+        """Hex sha256 of a file, remembered by its size and time of change."""
         status = path.stat()
         seen = [status.st_size, status.st_mtime_ns]
         known = self._known.get(str(path))
@@ -62,9 +63,11 @@ class Hashes:
         )
 
     def path(self, path: Path) -> str:
+        """Hex sha256 of a file or a folder."""
         return self.tree(path) if path.is_dir() else self.file(path)
 
     def save(self) -> None:
+        """Keep what was learnt for the next build."""
         if self._changed:
             write_atomic(self._memory, json.dumps(self._known).encode())
 
@@ -112,6 +115,7 @@ def chapter_inputs(
 
 
 def inputs_key(inputs: Inputs) -> str:
+    """One hash of all inputs of a chapter: equal keys, equal outputs."""
     return sha256_json(inputs)
 
 

@@ -56,6 +56,7 @@ class Outputs:
         self._hashes = hashes
 
     def path(self, chapter: str, name: str) -> Path:
+        """Where the output ``name`` of a chapter lies, made or not."""
         return self.folder / chapter / name
 
     def stamp(self, chapter: str) -> Stamp | None:

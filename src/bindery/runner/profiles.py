@@ -28,6 +28,7 @@ class Profile(BaseModel):
 
 
 def profile_names(notebooks: Path) -> list[str]:
+    """The profiles that exist, by name."""
     return sorted(path.stem for path in (notebooks / "profiles").glob("*.yml"))
 
 

@@ -25,6 +25,7 @@ class Project:
 
     @property
     def notebooks(self) -> Path:
+        """The folder of chapters, profiles and exercises."""
         return self.root / "notebooks"
 
     @property
@@ -34,6 +35,7 @@ class Project:
 
     @property
     def cache(self) -> Path:
+        """What builds remember; safe to delete."""
         return self.root / ".cache"
 
     def html(self, profile: str) -> Path:

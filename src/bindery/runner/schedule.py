@@ -34,10 +34,12 @@ class Outcome:
 
     @property
     def current(self) -> bool:
+        """Whether its outputs are those of the present inputs."""
         return self.status in {"fresh", "ran"}
 
     @property
     def bad(self) -> bool:
+        """Whether the build has to say that it failed."""
         return self.status in {"failed", "skipped"}
 
 
