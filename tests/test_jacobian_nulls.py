@@ -58,6 +58,31 @@ def test_summary_averages_the_records(tool):
     assert "exact_pr" not in row
 
 
+def test_parts_are_merged_in_the_order_of_the_protocol(tool, tmp_path):
+    first, second, third = [step.key for step in tool.steps()][:3]
+
+    def part(name, *keys, k=tool.K):
+        rows = [
+            dict(zip(("architecture", "weight_seed", "image", "dtype"), key, strict=True)) for key in keys
+        ]
+        path = tmp_path / name
+        path.write_text(
+            json.dumps(
+                {"protocol": {"k": k, "rounds": tool.ROUNDS}, "records": [r | {"from": name} for r in rows]}
+            )
+        )
+        return path
+
+    here = json.loads(part("here", second).read_text())["records"]
+    found = tool.merged(here, [part("a", third, second), part("b", first, third)])
+    assert [tool.key_of(record) for record in found] == [first, second, third]
+    assert [record["from"] for record in found] == ["b", "here", "a"]
+    with pytest.raises(SystemExit, match="another k"):
+        tool.merged([], [part("c", first, k=16)])
+    with pytest.raises(SystemExit, match="no step of the protocol"):
+        tool.merged([], [part("d", ("vgg", 0, "coffee", "float32"))])
+
+
 @pytest.mark.skipif(not RESULTS.exists(), reason="results/jer_null.json is not there")
 def test_committed_results_are_consistent(tool):
     content = json.loads(RESULTS.read_text())

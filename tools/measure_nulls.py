@@ -3,6 +3,7 @@
     python tools/measure_nulls.py                    # everything that is still missing, cheapest first
     python tools/measure_nulls.py --estimate         # what each architecture would cost, nothing measured
     python tools/measure_nulls.py --only vit-s16     # one architecture
+    python tools/measure_nulls.py --merge part.json  # take over what another process or machine wrote with --out
 
 Writes ``results/jer_null.json`` after every (architecture, weight seed, image); stopping loses one such step.
 Two weight seeds by four photographs of scikit-image, one by two for networks above 200 million parameters;
@@ -209,6 +210,25 @@ def summary(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
+def key_of(record: dict[str, Any]) -> tuple[str, int, str, str]:
+    return record["architecture"], record["weight_seed"], record["image"], record["dtype"]
+
+
+def merged(records: list[dict[str, Any]], parts: list[Path]) -> list[dict[str, Any]]:
+    """Records and those of other files, each step once, in the order of `steps`; the first file to have a step wins."""
+    found = {key_of(record): record for record in records}
+    for part in parts:
+        content = json.loads(part.read_text())
+        if (content["protocol"]["k"], content["protocol"]["rounds"]) != (K, ROUNDS):
+            raise SystemExit(f"{part} was measured with another k or number of rounds; measure it again")
+        for record in content["records"]:
+            found.setdefault(key_of(record), record)
+    order = {step.key: index for index, step in enumerate(steps())}
+    if strange := sorted(set(found) - set(order)):
+        raise SystemExit(f"a record is no step of the protocol: {strange[0]}; remove it")
+    return [found[key] for key in sorted(found, key=order.__getitem__)]
+
+
 def save(path: Path, records: list[dict[str, Any]]) -> None:
     content = {
         "about": "Singular values of input Jacobians at random initialisation; see tools/measure_nulls.py.",
@@ -264,10 +284,14 @@ def main() -> None:
     parser.add_argument("--only", action="append", default=[], help="architecture or encoder name")
     parser.add_argument("--estimate", action="store_true", help="print the expected cost and stop")
     parser.add_argument("--out", type=Path, default=None, help="default: results/jer_null.json")
+    parser.add_argument("--merge", type=Path, action="append", default=[], help="take over its records first")
     options = parser.parse_args()
     path = options.out or results_dir() / "jer_null.json"
     records = json.loads(path.read_text())["records"] if path.exists() else []
-    done = {(r["architecture"], r["weight_seed"], r["image"], r["dtype"]) for r in records}
+    if options.merge:
+        records = merged(records, options.merge)
+        save(path, records)
+    done = {key_of(record) for record in records}
     chosen = [
         s
         for s in steps()
