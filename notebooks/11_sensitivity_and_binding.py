@@ -407,6 +407,7 @@ if len(nulls) and "range_finder_pr" in nulls:
         range(len(kinds_of)), [f"{name} ({(by_encoder['family'] == name).sum()})" for name in kinds_of]
     )
     axis.set_ylim(-0.6, len(kinds_of) - 0.4)
+    axis.set_xticks(range(12, 33, 4))
     axis.set_xlim(min(low for low, _ in published_jer.values()) - 1.5, 32.4)
     axis.set_xlabel("JER (of 32)")
     figure.legend(*axis.get_legend_handles_labels(), loc="outside upper right", ncols=2, fontsize=7.5)
