@@ -611,6 +611,18 @@ chapter.glue(
     if moved
     else "no value is kept for this encoder",
 )
+siblings = {}
+for r in kept("sensitivity.json")["records"]:
+    if r["encoder"] != encoder and r["weights"] == "pretrained" and not r["module"] and r["image"] != "noise":
+        siblings.setdefault(r["encoder"], []).append(effective_rank(r["range_finder"], "pr"))
+chapter.glue(
+    "siblings",
+    "Kept values of other trained networks that ship with packages: "
+    + ", ".join(f"{name} {np.mean(v):.1f} ({len(v)} photographs)" for name, v in sorted(siblings.items()))
+    + "."
+    if siblings
+    else " ",
+)
 chapter.glue("encoder_name", encoder)
 chapter.glue("trained_jer", mean.pr["pretrained"])
 chapter.glue("random_jer", mean.pr["random"])
@@ -629,7 +641,7 @@ chapter.glue(
 # By the {glue:text}`jer_method` at {glue:text}`jer_images` photographs, the trained network has a JER of {glue:text}`trained_jer:.1f`, its untrained twin {glue:text}`random_jer:.1f`: a $\Delta$JER of
 # {glue:text}`delta_jer:+.1f`. By entropy it is {glue:text}`other_entropy`, by the variances {glue:text}`other_variance`. The paper reports a mean $\Delta$JER over its 26 encoders of
 # {glue:text}`reported_delta:.2f`. Its supervised encoders, transformers and ConvNeXts, have about
-# {glue:text}`reported_lowest:.1f`, which is nowhere near what we find for this supervised network: another architecture, other photographs, and a protocol that we had to reconstruct, any of which may be the reason. One encoder is no test of that claim; {doc}`11_sensitivity_and_binding` is. A handful of photographs is no hundred either: the spread over images in
+# {glue:text}`reported_lowest:.1f`, which is nowhere near what we find for this supervised network: another architecture, other photographs, and a protocol that we had to reconstruct, any of which may be the reason. {glue:text}`siblings` One design is no test of that claim; {doc}`11_sensitivity_and_binding` is. A handful of photographs is no hundred either: the spread over images in
 # {numref}`fig-jer-trained` tells how much that matters here.
 #
 # ### Is it the image or the network?
