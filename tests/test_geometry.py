@@ -286,3 +286,17 @@ class TestErrors:
             participation_ratio(np.eye(4), correction="naive")  # type: ignore[arg-type]
         with pytest.raises(InputError, match="variances or singular_values"):
             effective_rank(np.eye(4), of="both")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("n", [300, 9000])  # one block, two blocks
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_narrow_floats_far_from_the_origin_lose_no_more_than_their_own_rounding(n, dtype):
+    rng = np.random.default_rng(n)
+    rows = (rng.standard_normal((n, 24)) * np.linspace(0.2, 2, 24) + 900).astype(dtype)
+    wide = rows.astype(np.float64)
+    for metric in (
+        participation_ratio,
+        isotropy,
+        lambda x: participation_ratio(x, correction="finite-sample"),
+    ):
+        assert metric(rows) == pytest.approx(metric(wide), rel=1e-6)

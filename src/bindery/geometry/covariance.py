@@ -16,7 +16,7 @@ Array = NDArray[np.floating]
 Floats = NDArray[np.float64]
 
 ROUNDING = 1e-14
-_BLOCK = 4096
+_BLOCK = 8192
 
 
 class Centred(NamedTuple):
@@ -30,28 +30,29 @@ class Centred(NamedTuple):
 
 
 def centred_gram(embeddings: ArrayLike, *, exact: bool) -> Centred:
-    """float32 rows are centred in float64, multiplied in float32 unless ``exact``, and summed in float64."""
+    """float32 rows are centred and multiplied in float32 unless ``exact`` or N < D; sums are float64."""
     rows = finite_rows(embeddings, "embeddings")
     n, dim = rows.shape
     if n < 2:
         raise InputError(f"a covariance needs two rows or more; got {n}")
-    mean = rows.mean(axis=0, dtype=np.float64)
-    dtype = np.float64 if exact else rows.dtype
     wide = n < dim
+    mean = rows.mean(axis=0, dtype=np.float64)
+    centre = mean.astype(np.float64 if exact or wide else np.promote_types(rows.dtype, np.float32))
     gram = np.zeros((min(n, dim),) * 2)
     power = np.empty(n)
     size = n if wide else min(n, _BLOCK)
-    # Blocks are written into the same memory: fresh pages for each would cost as much as the product.
-    centred = np.empty((size, dim))
-    factor = centred if dtype == np.float64 else np.empty((size, dim), dtype)
+    # One buffer for all blocks: fresh pages for each would cost a fifth of the product.
+    buffer = np.empty((size, dim), centre.dtype)
     for start in range(0, n, size):
         taken = min(size, n - start)
-        block = np.subtract(rows[start : start + taken], mean, out=centred[:taken])
+        block = np.subtract(rows[start : start + taken], centre, out=buffer[:taken])
         power[start : start + taken] = np.einsum("nd,nd->n", block, block)
-        factor[:taken] = block
-        block = factor[:taken]
         gram += block @ block.T if wide else block.T @ block
     trace = float(power.sum())
+    if not wide:  # a mean rounded to float32 leaves the same small offset in every row
+        offset = mean - centre
+        gram -= n * np.outer(offset, offset)
+        trace -= n * float(offset @ offset)
     if trace <= ROUNDING**2 * n * float(mean @ mean):
         raise InputError("embeddings have zero variance: all rows are equal, so there is no geometry")
     return Centred(gram, trace, float(power @ power), n, dim)
