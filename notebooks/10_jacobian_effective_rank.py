@@ -430,7 +430,7 @@ for found, label, look in (
         capsize=2,
         label=label,
     )
-if vit:
+if vit and k == null["protocol"]["k"]:
     axis.plot(
         [row["dim"] for row in vit],
         [row["range_finder_pr"] for row in vit],
@@ -696,6 +696,14 @@ if best:
                 capsize=2,
                 label={"o": "range finder", "x": "sketch"}[mark] if not number else None,
             )
+    axis.plot(
+        [gaussian_rank(null["protocol"]["k"], row["dim"]) for row in ranked],
+        range(len(ranked)),
+        "|",
+        color="0.35",
+        ms=9,
+        label="sketch of independent Gaussian entries",
+    )
     axis.set_yticks(
         range(len(ranked)),
         [f"{row['architecture']} (D = {row['dim']}, n = {row['n']})" for row in ranked],
@@ -704,12 +712,12 @@ if best:
     axis.set_ylim(-0.6, len(ranked) - 0.4)
     axis.axvline(32, color="0.5", lw=1, ls=":")
     axis.set_xlabel("JER of the untrained network, k = 32")
-    figure.legend(*axis.get_legend_handles_labels(), loc="outside upper right", ncols=2, fontsize=8)
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside upper right", ncols=3, fontsize=7.5)
     chapter.figure(
         figure,
         name="jer-null",
-        alt="Untrained JER of each architecture, range finder as dots and sketch as crosses, most of them close to the ceiling of 32.",
-        caption="JER at random initialisation, by architecture. Bars: standard deviation over photographs and weight seeds (n of them in all).",
+        alt="Untrained JER of each architecture, range finder as dots and sketch as crosses, most of them close to the ceiling of 32; ticks show what a sketch of a structureless matrix of the same length would read.",
+        caption="JER at random initialisation, by architecture. Bars: standard deviation over photographs and weight seeds (n of them in all). Ticks: what the sketch of a matrix without structure, of the same D, would read.",
     )
     found = np.array([row["range_finder_pr"] for row in ranked])
     chapter.measure(
