@@ -87,6 +87,9 @@ def test_parts_are_merged_in_the_order_of_the_protocol(tool, tmp_path):
 def test_committed_results_are_consistent(tool):
     content = json.loads(RESULTS.read_text())
     assert content["summary"] == tool.summary(content["records"])
+    measured = [tool.key_of(record) for record in content["records"]]
+    assert measured == [step.key for step in tool.steps()]  # every declared step, once, in order
+    assert not [record for record in content["records"] if record["commit"].endswith("-dirty")]
     assert {"torch", "timm"} <= set(content["provenance"]["versions"])
     for record in content["records"]:
         for method in ("range_finder", "sketch", "exact"):
