@@ -50,7 +50,7 @@ import json
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from IPython.display import display
+from IPython.display import Markdown, display
 from scipy.stats import t as student
 
 from bindery import binding, figures, inference, ledger, protocol, zoo_results, zoo_verdicts
@@ -460,14 +460,12 @@ else:
         "The nulls of the suite’s architectures are not here; python tools/measure_nulls.py measures them."
     )
     null_order = ""
-    print(null_told)
-chapter.glue("null_told", null_told)
-chapter.glue("null_order", null_order or " ")
+
+# %% tags=["remove-input"]
+display(Markdown(f"{null_told}\n\n{null_order}"))
 
 # %% [markdown]
-# {glue:text}`null_told`
-#
-# {glue:text}`null_order` What this cannot say: how the *trained* encoders of one architecture differ, for which their weights are needed.
+# What this cannot say: how the *trained* encoders of one architecture differ, for which their weights are needed.
 #
 # ## The zoo
 #
@@ -566,7 +564,6 @@ if here:
         here_told += " An objective does not fix JER by itself."
 else:
     here_told = "No ImageNet network has been measured here yet; python tools/measure_sensitivity.py and python tools/measure_binding.py do it."
-chapter.glue("here_told", here_told)
 figure, axes = plt.subplots(
     1, 1 if panel is None else 2, figsize=(4.6 if panel is None else 7, 3.3), squeeze=False
 )
@@ -583,7 +580,9 @@ for name, low, high, height in groups:
         ls="",
         label=f"{name} (paper)",
     )
-for name, rank, accuracy, (low, high), kind in points:
+height = -1.0
+for name, rank, accuracy, (low, high), kind in sorted(points, key=lambda point: point[2]):
+    height = max(accuracy, height + 0.045)  # so that labels of close points do not overlap
     left.plot([rank, rank], [low, high], color=figures.color_of(kind), lw=1.3)
     left.plot(
         rank,
@@ -595,8 +594,8 @@ for name, rank, accuracy, (low, high), kind in points:
     )
     left.annotate(
         name,
-        (rank, accuracy),
-        (-6, 4) if rank > 20 else (6, 4),
+        (rank, height),
+        (-6, -2) if rank > 20 else (6, -2),
         textcoords="offset points",
         fontsize=7,
         ha="right" if rank > 20 else "left",
@@ -605,7 +604,7 @@ left.set_xlim(min([10, *(rank - 1 for _, rank, *_ in points)]), 32.5)
 left.set_xlabel("JER at photographs (of 32)")
 left.set_ylabel("binding accuracy")
 left.set_title("published groups; encoders here", fontsize=9)
-left.legend(fontsize=6.8, loc="upper left")
+left.legend(fontsize=6.8, loc="center left", bbox_to_anchor=(0, 0.42))
 if panel is not None:
     right = axes[0, 1]
     control = zoo_verdicts.panel(table, zoo_condition, control=True).query("family == 'control'")
@@ -625,9 +624,10 @@ chapter.figure(
     caption="Binding and JER. Left: published group values (pale) and encoders measured here, with Wilson intervals. Right, where its table is at hand: the zoo, one mark an objective. Dotted: chance; dashed: bag ceiling; dash-dotted: grey pixels. Open marks are counted nowhere.",
 )
 
+# %% tags=["remove-input"]
+display(Markdown(here_told))
+
 # %% [markdown]
-# {glue:text}`here_told`
-#
 # Now the coefficients, each with two intervals: Fisher's, for independent objectives, and the one that resamples families and objectives within them. The wider decides, as was declared before the zoo was trained.
 
 # %% tags=["hide-input"]
