@@ -727,6 +727,8 @@ if best:
     )
 chapter.glue("null_done", len(best))
 chapter.glue("null_all", len(every))
+chapter.glue("null_steps", len(null["records"]))
+chapter.glue("null_hours", f"{sum(record['cpu_seconds'] for record in null['records']) / 3600:.1f}")
 chapter.glue(
     "null_mean",
     f"{np.mean([row['range_finder_pr'] for row in best.values()]):.1f}" if best else "not measured",
@@ -740,7 +742,7 @@ chapter.glue(
 chapter.glue("null_missing", ", ".join(missing) or "none")
 
 # %% [markdown]
-# {glue:text}`null_done` of {glue:text}`null_all` architectures; missing: {glue:text}`null_missing`. Their mean null is {glue:text}`null_mean` of 32. So the paper's mean $\Delta$JER of
+# {glue:text}`null_done` of {glue:text}`null_all` architectures; missing: {glue:text}`null_missing`. One command made these {glue:text}`null_steps` values in {glue:text}`null_hours` hours of one core; it resumes where it was stopped. Their mean null is {glue:text}`null_mean` of 32. So the paper's mean $\Delta$JER of
 # {glue:text}`reported_delta:.2f` would put the average *trained* encoder of its suite near {glue:text}`implied_trained`, to be compared with the values it reports for families
 # (from {glue:text}`reported_lowest:.1f` to {glue:text}`reported_highest:.1f`). That is a check of our reading of {eq}`eq-jer`, not of the claim.
 #

@@ -5,7 +5,8 @@
     python tools/measure_nulls.py --only vit-s16     # one architecture
     python tools/measure_nulls.py --merge part.json  # take over what another process or machine wrote with --out
 
-Writes ``results/jer_null.json`` after every (architecture, weight seed, image); stopping loses one such step.
+About two hours of one core in all, up to five minutes a step for the largest. Writes
+``results/jer_null.json`` after every (architecture, weight seed, image); stopping loses one such step.
 Two weight seeds by four photographs of scikit-image, one by two for networks above 200 million parameters;
 encoders that share an architecture share its null. Where D <= 512 the exact Jacobian costs no more than the
 range finder, so it is formed and all three estimates come from it.
