@@ -665,7 +665,7 @@ def zero_shot_claim(reader, shown, world: str) -> str:
         return "gde.below-zero-shot-mit-closed" if world == "closed" else "gde.beats-zero-shot-mit-open"
     if not reader.name.startswith("zoo:"):
         return "gde.beats-zero-shot-ut"
-    # "standard" training keeps colours as they are, the other condition redraws them.
+    # "standard" training varies colours little, the other condition redraws them.
     trained = zoo.card(reader.name.removeprefix("zoo:").removesuffix("/joint")).condition
     return "gde.below-zero-shot-mit-closed" if trained == "standard" else "gde.beats-zero-shot-ut"
 

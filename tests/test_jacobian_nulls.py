@@ -79,6 +79,8 @@ def test_parts_are_merged_in_the_order_of_the_protocol(tool, tmp_path):
     assert [record["from"] for record in found] == ["b", "here", "a"]
     with pytest.raises(SystemExit, match="another k"):
         tool.merged([], [part("c", first, k=16)])
+    with pytest.raises(SystemExit, match="no file that --out wrote"):
+        tool.merged([], [tmp_path / "absent.json"])
     with pytest.raises(SystemExit, match="no step of the protocol"):
         tool.merged([], [part("d", ("vgg", 0, "coffee", "float32"))])
 

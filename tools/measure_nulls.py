@@ -222,8 +222,12 @@ def merged(records: list[dict[str, Any]], parts: list[Path]) -> list[dict[str, A
     """Records and those of other files, each step once, in the order of `steps`; the first file to have a step wins."""
     found = {key_of(record): record for record in records}
     for part in parts:
-        content = json.loads(part.read_text())
-        if (content["protocol"]["k"], content["protocol"]["rounds"]) != (K, ROUNDS):
+        try:
+            content = json.loads(part.read_text())
+            measured_with = content["protocol"]["k"], content["protocol"]["rounds"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise SystemExit(f"{part} is no file that --out wrote ({error!r}); give one") from error
+        if measured_with != (K, ROUNDS):
             raise SystemExit(f"{part} was measured with another k or number of rounds; measure it again")
         for record in content["records"]:
             found.setdefault(key_of(record), record)

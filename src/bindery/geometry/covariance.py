@@ -41,7 +41,7 @@ def centred_gram(embeddings: ArrayLike, *, exact: bool) -> Centred:
     gram = np.zeros((min(n, dim),) * 2)
     power = np.empty(n)
     size = n if wide else min(n, _BLOCK)
-    # One buffer for all blocks: fresh pages for each would cost a fifth of the product.
+    # One buffer for all blocks, since fresh pages for each are slow.
     buffer = np.empty((size, dim), centre.dtype)
     for start in range(0, n, size):
         taken = min(size, n - start)
